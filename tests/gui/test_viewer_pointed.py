@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import State
+from app.imaging.findings import Box, State
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layout import LAYOUTS
@@ -426,3 +426,24 @@ def test_two_marks_of_one_sentence_are_two_and_a_mark_has_its_name(room: Room):
 def test_a_zoom_in_percent_is_what_the_window_then_shows(room: Room):
     room.ask("zoom to 200 percent")
     assert room.window.canvas.zoom == pytest.approx(2)
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_what_is_here_tells_what_is_drawn_at_the_place_that_was_clicked(room: Room):
+    boxes = [
+        item.finding
+        for item in room.workspace.annotations.all()
+        if isinstance(item.finding.geometry, Box) and "odule" in item.finding.label
+    ]
+    assert len(boxes) == 1
+    box = boxes[0].geometry
+    assert isinstance(box, Box)
+    click(room, 0, (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
+    room.workspace.annotations.select("")
+    for text in ("what is here?", "was ist hier?"):
+        room.ask(text)
+        assert "odule" in room.said or "Rundherd" in room.said
+        assert "effusion" not in room.said
+    click(room, 0, 2, 2)
+    room.ask("what is here?")
+    assert "nothing is drawn at the place that was clicked" in room.said.casefold()

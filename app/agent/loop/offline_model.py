@@ -18,7 +18,7 @@ from app.agent.enforcement.plan_checklist import TAKEN_OUT
 from app.agent.enforcement.rulings import BY_RULE
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
-from app.agent.image_reference import image_argument, title_of, with_image_names
+from app.agent.image_reference import image_arguments, title_of, with_image_names
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Plan, ToolSchema
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
@@ -341,9 +341,12 @@ class RuleAnswers:
     def _title(self, results: Sequence[Message]) -> str:
         """Return what the image is that results are about; "" for none, or for several."""
         intent = self.director.intent
-        schemas = (intent.scene.tools.get(one.tool) for one in results if one.ok)
-        if len(intent.images) > 1 or not any(one and image_argument(one) for one in schemas):
+        schemas = [intent.scene.tools.get(one.tool) for one in results if one.ok]
+        taken = [image_arguments(one) for one in schemas if one is not None]
+        if len(intent.images) > 1 or not any(taken):
             return ""
+        if any(len(names) > 1 or "images" in names for names in taken):
+            return ""  # a comparison, or a result for each of several
         note = next((n for n in intent.scene.images if n.get("id") in intent.images), None)
         return title_of(note or intent.scene.images[0]) if intent.scene.images else ""
 

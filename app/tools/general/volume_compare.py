@@ -461,7 +461,7 @@ class _Comparison:
         i, j, _ = self.pairs[number - 1]
         names = [] if i is None else [self.sides[0][i].name]
         names += [] if j is None else [self.sides[1][j].name]
-        return f"{names[0]} {number}"
+        return f"{' / '.join(dict.fromkeys(names))} {number}"
 
     def _place(
         self, label: str, mark: Mark, partner: Mark | None, side: int, matrix: Points

@@ -65,7 +65,7 @@ class NamedFindings:
     """The findings of the shown study by the names that people and models give them."""
 
     def __init__(self, window: MainWindow, shown: ShownState) -> None:
-        self._workspace, self._shown = window.workspace, shown
+        self._window, self._workspace, self._shown = window, window.workspace, shown
 
     def select(self, finding: Finding) -> None:
         """Show a finding's image, and select it."""
@@ -129,6 +129,8 @@ class NamedFindings:
             if not found:
                 raise ToolRetry("no finding is selected", remedy="Click it, then ask again.")
             return found
+        if wanted in HERE and not exact and self._window.canvas.clicked:
+            return self._at_click()
         if group is not None:
             found = [item.finding for item in every if group(item.finding)]
             if not found and wanted in named.BY_STATE:
@@ -165,6 +167,23 @@ class NamedFindings:
                 f"several findings are called “{name}”",
                 remedy=_choices(found),
             )
+        return found
+
+    def _at_click(self) -> list[Finding]:
+        """Return the findings at the place that was clicked last on the current image."""
+        canvas = self._window.canvas
+        (x, y), frame = canvas.clicked[-1], canvas.frame
+        pixel = Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5)
+        found = [
+            item.finding
+            for item in self._shown.listed()
+            if frame is not None
+            and frame.shows(item.finding.image)
+            and not drawing.is_mark(item.finding)
+            and touches(item.finding, pixel)
+        ]
+        if not found:
+            raise ToolRetry("nothing is drawn at the place that was clicked")
         return found
 
 
@@ -395,7 +414,8 @@ class FindingCommands:
             parts = [wording.label_text(one)]
             if not drawing.by_hand(one):
                 parts[0] += f": {one.state.value}"
-            parts.append(f"Made by {wording.maker_text(one, self._workspace.title_of)}")
+            maker = wording.maker_text(one, self._workspace.title_of)
+            parts.append(maker if drawing.by_hand(one) else f"Made by {maker}")
             if one.value is not None:
                 parts.append(f"Measured {wording.value_text(one)}")
             else:
@@ -517,3 +537,18 @@ def _by_label(wanted: str, findings: list[Finding], *, exact: bool) -> list[Find
         if found:
             return whole or sided or found
     return []
+
+
+def touches(finding: Finding, box: Box) -> bool:
+    """Return whether a finding has a part in a box, a mask at least one pixel."""
+    if isinstance(finding.geometry, Mask):
+        rows, columns = (
+            slice(max(round(low + 0.5), 0), max(round(high + 0.5), 0))
+            for low, high in ((box.y0, box.y1), (box.x0, box.x1))
+        )
+        return bool(finding.geometry.pixels[rows, columns].any())
+    area = bounds_of(finding)
+    if area is None:
+        return False
+    across = area[0] < box.x1 and area[2] > box.x0
+    return across and area[1] < box.y1 and area[3] > box.y0

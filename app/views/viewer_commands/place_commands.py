@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from app.imaging.findings import Box, Finding, Mask, State
+from app.imaging.findings import Box, State
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.viewer import tools as named
 from app.tools.viewer.places import region_in
@@ -13,11 +13,11 @@ from app.views.canvas.canvas import Canvas
 from app.views.viewer_commands.finding_commands import (
     Area,
     acquired_canvas,
-    bounds_of,
     in_hand,
     label_of,
     made_by,
     names_of,
+    touches,
 )
 from app.views.viewer_commands.shown import ShownState, shown_canvas
 from app.views.viewports.viewport_frame import ViewportFrame
@@ -151,7 +151,7 @@ class PlaceCommands:
             if frame.shows(item.finding.image)
             and item.finding.state is not State.REJECTED
             and not drawing.is_mark(item.finding)
-            and _touches(item.finding, box)
+            and touches(item.finding, box)
         ]
         found = f"Drawn in the region: {names_of(there)}." if there else _NOTHING_DRAWN
         said = f"{_WHOLE_IMAGE} {found}"
@@ -218,21 +218,6 @@ def _corners(box: Box) -> list[XY]:
 
 def _middle(points: list[XY]) -> XY:
     return sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
-
-
-def _touches(finding: Finding, box: Box) -> bool:
-    """Return whether a finding has a part in a box, a mask at least one pixel."""
-    if isinstance(finding.geometry, Mask):
-        rows, columns = (
-            slice(max(round(low + 0.5), 0), max(round(high + 0.5), 0))
-            for low, high in ((box.y0, box.y1), (box.x0, box.x1))
-        )
-        return bool(finding.geometry.pixels[rows, columns].any())
-    area = bounds_of(finding)
-    if area is None:
-        return False
-    across = area[0] < box.x1 and area[2] > box.x0
-    return across and area[1] < box.y1 and area[3] > box.y0
 
 
 def _check_inside(canvas: Canvas, box: Box) -> None:
