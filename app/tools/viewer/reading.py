@@ -323,6 +323,7 @@ _VIEWPORT = re.compile(
     rf"(?:(?P<before>{_SIDE}) {_SHOWN}"
     rf"|{_SHOWN} (?:on|at|auf|in) (?:(?:the|der) )?(?P<behind>{_SIDE})(?: (?:side|seite|half))?"
     rf"|{_SHOWN} (?P<german>{_SIDE})"
+    r"|(?P<bare>(?:linke|rechte)[ns]?)(?=$)"
     r"|(?:viewport|ansicht) (?P<number>[1-9])"
     r"|(?P<time>prior|previous|old|earlier|current|new|voraufnahme|voruntersuchung|vorbild"
     rf"|alten?|aktuellen?|neuen?)(?: {_SHOWN}\w*)?)(?= |$)"
@@ -874,7 +875,13 @@ def _read_bare(text: str) -> Spoken | None:
     fewer = len(learned.calls) < len(by_patterns.calls) and _names_are_known(by_patterns)
     has_less = fewer or all(one in by_patterns.calls for one in learned.calls)
     asks_tools = _ASKED_FOR.search(by_patterns.rest) is not None
-    return by_patterns if by_patterns.rest and (has_less or asks_tools) else learned
+    said, kept = (
+        {word for call in one.calls for name in call.names for word in words_of(name)}
+        for one in (by_patterns, learned)
+    )
+    # Of two findings that are named, the learned reader may lose one.
+    loses = bool((said - kept) & known_words()) and not learned.sure
+    return by_patterns if by_patterns.rest and (has_less or asks_tools or loses) else learned
 
 
 def _excepted(text: str) -> Spoken | None:
