@@ -589,8 +589,10 @@ class Workspace:
         """Return all that the user drew, by the SOP Instance UID of the acquired image."""
         found: dict[str, tuple[Finding, ...]] = {}
         for item in self.annotations.all():
+            if not drawing.by_hand(item.finding):
+                continue
             image = self.instance_of(item.finding.image.sop_instance_uid)
-            if image is None or not drawing.by_hand(item.finding):
+            if image is None:
                 continue
             if image.kind == REFORMAT or self.scales.is_of(item.finding.image):
                 uid = self._acquired_of(image).sop_instance_uid

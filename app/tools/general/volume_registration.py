@@ -40,7 +40,7 @@ _TURN, _SHIFT = (0.05, -0.05, 0.05), (6.0, -5.0, 4.0)  # radians and mm
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How an earlier volume lies on the current one.
+    """The result of a registration: where an earlier volume lies on the current one.
 
     Attributes:
         matrix: [4, 4], rigid: patient coordinates (mm) of the current volume to the prior's.

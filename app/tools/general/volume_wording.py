@@ -1,4 +1,4 @@
-"""How a comparison of two scans is told without a language model: a table of sums, no verdict."""
+"""Words a comparison of two scans without a language model: a table of figures, no verdict."""
 
 from __future__ import annotations
 

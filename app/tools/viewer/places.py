@@ -1,4 +1,4 @@
-"""What "here" and "this region" mean: a box that the user attached to the question, or a click.
+"""Reads what "here" and "this region" mean: a box attached to the question, or a click.
 
 The window writes each attached box as a line below the question, with the first and last pixel of
 its columns and rows, and the name of its image. The line is read here in any language of the
@@ -34,7 +34,7 @@ _NO_DECISION = (
 )
 _ONE_ONLY = "Nothing was changed: several regions are attached, and one is meant."
 _GENERAL = "what is abnormal?"
-"""What is asked of other packs where the user asks what a region shows."""
+"""The question put to other packs where the user asks what a region shows."""
 _AREAS = frozenset(
     """
     region area spot place point box rectangle roi location section part bereich stelle ort punkt
@@ -62,7 +62,7 @@ _BY_TOOL = {
     "measure a length": "measure",
     "zoom in": "zoom",
 }
-"""What is done in a region where the user asks for a tool or a zoom by name."""
+"""Actions in a region by the command that the user names: a tool or a zoom."""
 _ALREADY_THERE = {"probe a value": "value", "draw an arrow": "arrow"}
 """The same for a place that was clicked, which has no size."""
 _IN_VIEW = (named.WINDOW, named.GO_TO, named.CINE, named.COMMAND)

@@ -182,7 +182,7 @@ class MarkInput(ToolInput):
 
 
 class PlaceInput(ToolInput):
-    """What to do with the region that is attached to the question, or the place clicked last."""
+    """Work at the region that is attached to the question, or at the place clicked last."""
 
     action: Literal[
         "value",
