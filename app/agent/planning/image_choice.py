@@ -21,15 +21,12 @@ from app.agent.image_reference import (
     takes_list,
     unsuitable_image,
 )
+from app.agent.planning.placed_images import ELSE, NOUN, OF, PlacedImage, placed_image
 from app.agent.planning.plan import Decision, OpenImage, Output, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_text import masked
 from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.api import Resource
 
-_NOUN = (
-    r"(?:images?|pictures?|films?|scans?|stud(?:y|ies)|exams?|radiographs?|x-?rays?|cxrs?|slides?|"
-    r"files?|micrographs?|\w*bild(?:e[rsn]{0,2}|s)?|\w*aufnahmen?|untersuchung(?:en)?|ones?)"
-)
 _PLURAL = (
     r"(?:images|pictures|films|scans|studies|exams|radiographs|x-?rays|cxrs|slides|files|"
     r"micrographs|\w*bilder[ns]?|\w*aufnahmen|untersuchungen|ones)"
@@ -43,34 +40,12 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _THE = re.compile(r"\b(?:the|this|that|same|open|current|das|dem|diese[sm])\s+$", re.IGNORECASE)
-_OF = (
-    r"(?:in|on|of|for|from|im|auf|bei|von|vom|des|der|fuer|für|aus)\s+"
-    r"(?:(?:the|dem|der|den)\s+)?"
-)
-_ELSE = (
-    r"(?:other|another|second|2nd|third|3rd|fourth|4th|previous|prior|earlier|next|preceding|"
-    r"ander\w*|vorherig\w*|vorig\w*|zweit\w*|dritt\w*|viert\w*|nächst\w*|naechst\w*|früher\w*|"
-    r"frueher\w*|vor)"
-)
-_OTHER = re.compile(
-    rf"\b{_OF}{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|\b{_OF}prior(?!\w)", re.IGNORECASE
-)
-_PLACED = re.compile(
-    rf"\b{_OF}(?:left|right|linken?|rechten?)(?:[ -]hand)?\s+"
-    rf"(?:one|viewport|view|pane|ansicht|{_NOUN})(?!\w)"
-    rf"|\b{_OF}(?:viewport|ansicht)\s+\d"
-    rf"|\b{_OF}(?:old|older|alten|älteren|aelteren)(?:\s+one)?(?=[\s,.;?!]*$)"
-    rf"|\b{_NOUN}\s+(?:{_OF})?(?:19|20)\d\d(?!\w)|\bin\s+(?:19|20)\d\d(?=[\s,.;?!]*$)"
-    rf"|\b(?:19|20)\d\d(?:er)?\s+{_NOUN}(?!\w)",
-    re.IGNORECASE,
-)
-"""An image by its viewport, or its year: which it is must be said otherwise."""
 _MANY = re.compile(
     rf"\b(?P<count>both|all|alle[nr]?|beide[nr]?|sämtliche\w*|two|three|four|several|zwei|drei|vier|"
     rf"mehrere\w*)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_PLURAL}(?!\w)|"
-    rf"\b(?P<each>every|each|either|per|pro|je|jede[snmr]?)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_NOUN}(?!\w)|"
-    rf"\b{_OF}(?:first|last|latest|old|older|new|newer|newest|oldest|erst\w*|letzt\w*|alt\w*|"
-    rf"neu\w*|älter\w*|jüngst\w*)\s?(?:chest\s|thorax)?{_NOUN}(?!\w)",
+    rf"\b(?P<each>every|each|either|per|pro|je|jede[snmr]?)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{NOUN}(?!\w)|"
+    rf"\b{OF}(?:first|last|latest|old|older|new|newer|newest|oldest|erst\w*|letzt\w*|alt\w*|"
+    rf"neu\w*|älter\w*|jüngst\w*)\s?(?:chest\s|thorax)?{NOUN}(?!\w)",
     re.IGNORECASE,
 )
 _ON_BOTH = re.compile(r"\b(?:on|in|for|auf|bei) (?:both|beiden)(?= *(?:$|[.,;?!]))", re.IGNORECASE)
@@ -86,11 +61,11 @@ _COMPARED = re.compile(
     r"\b(?:than|als|compare\w*|versus|vs|verglichen|vergleich\w*|unlike|anders)\b", re.IGNORECASE
 )
 _PERHAPS = re.compile(
-    rf"\b{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|"
+    rf"\b{ELSE}\s?(?:chest\s|thorax)?{NOUN}(?!\w)|"
     r"\b(?:both|prior|previous|earlier|compar\w*|chang\w*|progress\w*|before|beide\w*|"
     r"vorher\w*|früher\w*|frueher\w*|vergl\w*|veränder\w*|veraender\w*)(?!\w)|"
     rf"\b(?:first|last|latest|old|older|new|newer|erst\w*|letzt\w*|alt\w*|neu\w*)\s?"
-    rf"(?:chest\s|thorax)?{_NOUN}(?!\w)",
+    rf"(?:chest\s|thorax)?{NOUN}(?!\w)",
     re.IGNORECASE,
 )
 """Words that may refer to an image other than the current one. They do not stop the rules."""
@@ -108,12 +83,14 @@ class ImageChoice:
         many: The ids of the images on each of which the work is wanted ("in each image", "in the
             control group"); () if it is wanted once.
         group: The name of the group that these are.
+        placed: The words that name an image by its viewport, year or age; None if there are none.
     """
 
     ids: tuple[str, ...] = ()
     unclear: str = ""
     many: tuple[str, ...] = ()
     group: str = ""
+    placed: PlacedImage | None = None
 
     @property
     def only_id(self) -> str:
@@ -124,11 +101,15 @@ class ImageChoice:
         return self.ids[0] if len(self.ids) == 1 and not self.unclear else ""
 
 
-def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
-    """Return the images that a question is about.
+def image_choice(
+    text: str, images: Sequence[Mapping[str, Any]], shown: Mapping[str, Any] | None = None
+) -> ImageChoice:
+    """Return the images that a question is about. A file name counts even in quotation marks.
 
-    `images` are notes on the open images, the current one first. A file name counts even in
-    quotation marks.
+    Args:
+        text: The question.
+        images: Notes on the open images, the current one first.
+        shown: What the window shows (`tools.api.Viewer.state`).
     """
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
@@ -144,10 +125,11 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
         open_ = {note.get("id") for note in images}
         several = len(found) > 1 and not unclear and open_.issuperset(found)
         return ImageChoice(found, unclear, found if several else ())
-    other = _OTHER.search(blank)
-    if other is None and len(images) > 1:
-        other = _PLACED.search(blank)
-    if other is None and len(images) > 1:
+    if (placed := placed_image(blank, images, shown or {})) is not None:
+        ids = (placed.id,) if placed.id else ()
+        return ImageChoice(ids, "" if ids else placed.said, placed=placed)
+    other = None
+    if len(images) > 1:
         group = named_group(blank, images)
         if group:
             return ImageChoice(many=ids_of(images, group), group=group)
@@ -162,11 +144,6 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
         if other is not None and _means_all(other, len(images)):
             return ImageChoice((), " ".join(other[0].split()), ids_of(images))
     return ImageChoice(found, " ".join(other[0].split()) if other else "")
-
-
-def is_placed(text: str) -> bool:
-    """Return whether a text names an image by its viewport or year: "on the right one"."""
-    return _PLACED.search(text) is not None
 
 
 def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, ...]:
@@ -210,7 +187,7 @@ def _group_phrase(group: str) -> re.Pattern[str]:
     name = r"[_\s-]+".join(map(re.escape, re.split(r"[_\s-]+", group)))
     noun = r"(?:groups?|images?|pictures?|wells?|samples?|slides?|gruppen?|bilder[ns]?|proben?)"
     before = rf"(?<!\w){name}[\s-]+{noun}(?!\w)"
-    after = rf"(?<!\w){_OF}(?:group|gruppe)\s+{name}(?!\w)"
+    after = rf"(?<!\w){OF}(?:group|gruppe)\s+{name}(?!\w)"
     return re.compile(f"{before}|{after}", re.IGNORECASE)
 
 

@@ -184,11 +184,18 @@ class Scene:
     record_patient: str = ""
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def is_missing(self, name: str) -> bool:
-        """Return whether no finding on the shown images has a name; False without a window."""
+    def is_missing(self, name: str, image: str = "") -> bool:
+        """Return whether no finding on the shown images has a name; False without a window.
+
+        With the id of an `image` in another viewport, its findings count.
+        """
         if not self.shown or name in (*SELECTED, *HERE):
             return False
-        labels = [str(one.get("label", "")) for one in self.shown.get("findings", ())]
+        if image:
+            there = (o for o in self.shown.get("viewports", ()) if o.get("image") == image)
+            labels = [str(label) for one in there for label in one.get("labels", ())]
+        else:
+            labels = [str(one.get("label", "")) for one in self.shown.get("findings", ())]
         names = (name, as_spelt(name, labels))
         return not any(is_called(label, one) for label in labels for one in names)
 

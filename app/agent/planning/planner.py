@@ -15,7 +15,6 @@ from app.agent.planning.image_choice import (
     ImageChoice,
     for_these_images,
     image_choice,
-    is_placed,
     may_concern_another_image,
     relevant_scene,
     without_group,
@@ -23,6 +22,7 @@ from app.agent.planning.image_choice import (
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
 from app.agent.planning.patients import for_patient, named_patients
+from app.agent.planning.placed_images import image_in, viewport_of
 from app.agent.planning.plain_questions import (
     no_image_text,
     no_record_text,
@@ -47,7 +47,7 @@ from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
 from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
-from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken
+from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken, SpokenCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +98,19 @@ class Planner:
             return read if done else replace(read, plan=Reply("Nothing was changed."))
         spoken = _asking_others(spoken, scene)
         rest = _shared(question, spoken) if spoken.shared else spoken.rest
-        other = self._interpret(rest, scene) if rest else None
+        on = _image_meant(rest, spoken, scene)
+        other = self._interpret(rest, scene, on or "") if rest else None
         first = [*other.plan.steps] if other and isinstance(other.plan, ToolPlan) else []
         draws = any(not step.skip for step in first)
         if any(map(scene.is_missing, spoken.names)) and not (spoken.decides or draws):
             whole = self._interpret(question, scene)
             if isinstance(whole.plan, ToolPlan):
                 return whole  # "remove the uneven background" is about no finding
-        named = any({"viewport", "layout"} & call.arguments.keys() for call in spoken.calls)
-        placed = spoken.shared and is_placed(spoken.rest)
-        if other is not None and (placed or (named and _ON_THAT.search(rest))):
+        if other is not None and on is None:
             told = replace(other, plan=Reply(_WHICH_IMAGE))
             other, first, draws = told, [], False
+        if on:
+            spoken = _on_that(spoken, question, on, scene)
         commands = self._commands(question, spoken, scene, first, outlines=other is None or draws)
         if spoken.beside:
             asked = other or self._interpret(spoken.rest, scene)
@@ -134,10 +135,14 @@ class Planner:
         was asked besides cannot be done, since that may be what is meant.
         """
         calls = spoken.calls if outlines and not spoken.decides else ()
-        names = dict.fromkeys(str(call.arguments.get("to") or "") for call in calls)
+        wanted = dict.fromkeys(
+            (str(call.arguments.get("to") or ""), _image_of(call, scene)) for call in calls
+        )
         steps: list[Step] = []
-        for name in filter(scene.is_missing, filter(None, names)):
-            outline = self._interpret(OUTLINE.format(name=name), scene).plan
+        for name, image in wanted:
+            if not name or not scene.is_missing(name, image):
+                continue
+            outline = self._interpret(OUTLINE.format(name=name), scene, image).plan
             if isinstance(outline, ToolPlan) and not _does(outline, [*first, *steps]):
                 steps += [step.behind(len(steps)) for step in outline.steps]
         steps += [
@@ -145,22 +150,26 @@ class Planner:
             for call in spoken.calls
         ]
         plan = ToolPlan(tuple(steps), frozenset((_COMMAND,)))
-        wanted = tuple(dict.fromkeys(step.tool for step in steps))
         return Intent(
             question,
             scene,
             (_COMMAND,),
-            wanted=wanted,
+            wanted=tuple(dict.fromkeys(step.tool for step in steps)),
             certain=spoken.sure and not spoken.rest,
             plan=plan,
         )
 
-    def _interpret(self, question: str, scene: Scene) -> Intent:
+    def _interpret(self, question: str, scene: Scene, on: str = "") -> Intent:
+        """Return a question's intent; it is about the image `on` if it names none itself."""
         scene = replace(scene, plans=_plans_for(scene))
         text = normalised(question)
         said = named_patients(text, scene.records)
         blank = said.without_names(masked(text))
-        which = image_choice(text, scene.images)
+        which = image_choice(text, scene.images, scene.shown)
+        if on and which == ImageChoice():
+            which = ImageChoice((on,))
+        if which.placed is not None and which.ids:
+            text, blank = which.placed.blanked(text), which.placed.blanked(blank)
         if which.group:
             blank = without_group(blank, which.group)
         named = _without_repetition(scene, blank)
@@ -248,8 +257,54 @@ _ON_THAT = re.compile(
     r"|\b(?:its|dessen|deren)\b",
     re.IGNORECASE,
 )
+_IT = re.compile(r"\b(?:it|them|that|its|es|ihn|sie|das|darauf|drauf|da(?:hin)?)\b", re.IGNORECASE)
 _WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
 _NOT_READ = "Not understood, and not done: “{text}”."
+
+
+def _image_meant(rest: str, spoken: Spoken, scene: Scene) -> str | None:
+    """Return the id of the image that is meant by what is asked beside commands.
+
+    Returns:
+        "" for the current one; None if it is not clear, since the commands change what is shown.
+    """
+    changes = any({"layout", "what"} & call.arguments.keys() for call in spoken.calls)
+    which = image_choice(spoken.rest, scene.images, scene.shown)
+    if which.placed is not None:
+        moved = changes and which.placed.by_place
+        return None if moved or (spoken.shared and not which.ids) else which.only_id
+    named = {
+        str(call.arguments["viewport"]) for call in spoken.calls if call.arguments.get("viewport")
+    }
+    if not (named or changes) or not _ON_THAT.search(rest):
+        return ""
+    return None if changes or len(named) > 1 else image_in(named.pop(), scene.shown) or None
+
+
+def _on_that(spoken: Spoken, question: str, on: str, scene: Scene) -> Spoken:
+    """Return the commands for the viewport of the image `on`, where they are about what is on it.
+
+    "Measure the heart on the right one, then zoom to it."
+    """
+    viewport = viewport_of(on, scene.shown)
+    if not viewport or on == scene.images[0].get("id"):
+        return spoken
+
+    def there(call: SpokenCall) -> SpokenCall:
+        fields = scene.tools[call.tool].parameters.get("properties", {})
+        takes = "viewport" in fields and not {"viewport", "layout", "what"} & call.arguments.keys()
+        if not takes or not (call.names or _IT.search(question)):
+            return call
+        return replace(call, arguments={**call.arguments, "viewport": viewport})
+
+    return replace(spoken, calls=tuple(map(there, spoken.calls)))
+
+
+def _image_of(call: SpokenCall, scene: Scene) -> str:
+    """Return the id of the image in a call's viewport, if that is not the current image."""
+    viewport = str(call.arguments.get("viewport") or "")
+    image = image_in(viewport, scene.shown) if viewport else ""
+    return "" if scene.images and image == scene.images[0].get("id") else image
 
 
 def _agreed(question: str, scene: Scene) -> str:

@@ -299,6 +299,8 @@ _NEEDED = {
     r"|seitenverkehrt|falsch\w* herum",
 }
 """Words without one of which nobody asks for the commands that begin so."""
+_SEES = ("select", "show", "only", "hide", "describe")
+"""Actions on findings that decide nothing."""
 _LOST_OR_SENT = frozenset(
     """
     finding_accept finding_reject finding_delete close_study close_all close_record export_picture
@@ -329,6 +331,13 @@ _VIEWPORT = re.compile(
     rf"|alten?|aktuellen?|neuen?)(?: {_SHOWN}\w*)?)(?= |$)"
 )
 """A viewport by its place or number: "the one on the right", "das rechte Bild", "viewport 2"."""
+_ON_IMAGE = re.compile(
+    r"(?<=\w) (?:on|in|auf|im) (?:(?:the|der|dem) )?"
+    rf"(?:(?P<side>{_SIDE}) {_SHOWN}|(?:viewport|ansicht) (?P<number>[1-9])"
+    rf"|(?P<time>prior|previous|old|earlier|voraufnahme|voruntersuchung|alten)(?: {_SHOWN}\w*)?)"
+    r"(?= (?:please|bitte|annehmen|akzeptieren|ablehnen|verwerfen|loeschen|ab|an)\b|[ .!]*$)"
+)
+"""Where a finding lies that is decided on: "accept the nodule on the right one"."""
 _LATE = ("current", "new", "aktuell", "neu")
 _WORKED = re.compile(
     r"\b(?:invert\w*|flip\w*|mirror\w*|rotat\w*|turn(?! off| on)|zoom\w*|fit|reset"
@@ -571,6 +580,11 @@ def _read_words(text: str) -> Spoken | None:
     small = folded(text)
     if _MAKES_FIRST.match(small) and VERB.search(small):
         return Spoken((), told=_NOT_SEEN)
+    there = _ON_IMAGE.search(small) if VERB.search(small) else None
+    if there is not None and not re.search(
+        r"[,;:.]|\b(?:because|since|weil)\b", small[: there.end()]
+    ):
+        return _decided_there(small, there)
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
         return None
@@ -602,6 +616,18 @@ def _read_words(text: str) -> Spoken | None:
         and any("to" in c.arguments for c in found.calls)
     )
     return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
+
+
+def _decided_there(text: str, there: re.Match[str]) -> Spoken | None:
+    """Return the decisions on findings of an image that is named by its viewport."""
+    found = _read_words(f"{text[: there.start()]}{text[there.end() :]}")
+    if found is None or not found.calls:
+        return found
+    if found.rest or not all(map(_decides, found.calls)):
+        return Spoken((), told=_UNDECIDED)
+    where = _where(there)
+    calls = (replace(call, arguments={**call.arguments, **where}) for call in found.calls)
+    return replace(found, calls=tuple(calls))
 
 
 def _decides_plainly(text: str, said: str, found: Spoken, decisions: list[SpokenCall]) -> bool:
@@ -1402,8 +1428,11 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
 
 
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
-    if _ALL_IMAGES.search(clause) and (found := _called(clause)) is not None:
-        return found  # "close all studies" is a command of its own
+    clause = clause.rstrip(" .,!?")
+    if (every := _ALL_IMAGES.search(clause)) and (found := _called(clause)) is not None:
+        # "Close all studies" is a command of its own; "invert all images" is not.
+        in_all = _placed(clause, every) if _WORKED.search(clause) else None
+        return in_all if in_all and [one.tool for one in in_all] == [found[0].tool] else found
     said = _VIEWPORT.search(clause) or _ALL_IMAGES.search(clause)
     found = _placed(clause, said) if said is not None else None
     if (found := found or _called(clause)) is None and (said := _BOTH.search(clause)) is not None:
@@ -1414,22 +1443,28 @@ def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
 def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
     """Return the commands of a clause that names a viewport, `said`, by its place."""
     place = next((text for text in said.groups() if text), "")
-    where = {"viewport": _place(place) if place else "all"}
-    if said.groupdict().get("time"):
-        if not _WORKED.search(clause):
-            return None  # "close the prior", "compare with the old film"
-        where = {"viewport": "current" if said["time"].startswith(_LATE) else "prior"}
+    where = _where(said)
+    timed = bool(said.groupdict().get("time"))
+    works = not timed or _WORKED.search(clause)  # not "close the prior", "compare with the old one"
     for other in ("viewport", "it", ""):
         whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
         found = _called(" ".join(whole.split())) or ()
-        zooms = all(one.arguments.keys() == {"to"} for one in found)
-        if place and zooms and not other and _names_are_known(Spoken(found)):
+        of_findings = all(map(_is_of_findings, found))
+        if place and found and of_findings and not other and _names_are_known(Spoken(found)):
             return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
         if [one.arguments for one in found] == [{"command": "full screen"}] and place:
             found = (SpokenCall(named.LAYOUT, {"layout": "maximised"}),)
-        if found and all(map(_is_in_a_viewport, found)):
+        if works and found and all(map(_is_in_a_viewport, found)):
             return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
     return None
+
+
+def _where(said: re.Match[str]) -> dict[str, Any]:
+    """Return the argument for a viewport as it is `said`; for all viewports if it has no place."""
+    if time := said.groupdict().get("time"):
+        return {"viewport": "current" if time.startswith(_LATE) else "prior"}
+    place = next((text for text in said.groups() if text), "")
+    return {"viewport": _place(place) if place else "all"}
 
 
 def _place(said: str) -> str:
@@ -1451,6 +1486,15 @@ def _viewport(said: str) -> str:
         return number.group()
     where = _place(said)
     return where if where != said or said in _PLACES else ""
+
+
+def _is_of_findings(call: SpokenCall) -> bool:
+    """Return whether a call is about findings that it names, and decides nothing."""
+    if call.arguments.keys() == {"to"}:
+        return True
+    sees = call.tool == named.GO_TO or call.arguments.get("action") in _SEES
+    named_so = bool(call.names) or call.arguments.get("which") == "all"
+    return sees and named_so and "viewport" not in call.arguments
 
 
 def _is_in_a_viewport(call: SpokenCall) -> bool:

@@ -222,6 +222,12 @@ class FindingsInput(ToolInput):
         description=f'"all", "masks", "measurements", "heatmaps". {_NAME} Several: "A and B", '
         '"all except A", "undecided except A".',
     )
+    viewport: str = Field(
+        default="",
+        max_length=_LINE,
+        description="Those of the series in this viewport only; empty for the study in the "
+        "active one.",
+    )
 
 
 class CommandInput(ToolInput):

@@ -72,11 +72,11 @@ class NamedFindings:
         self._workspace.show_image(finding.image)
         self._workspace.annotations.select(finding.id)
 
-    def one(self, name: str) -> Finding:
+    def one(self, name: str, where: str = "") -> Finding:
         """Return the finding that a name means; for errors see `named`."""
-        return self.named(name)[0]
+        return self.named(name, where)[0]
 
-    def at_step(self, name: str) -> Finding | None:
+    def at_step(self, name: str, where: str = "") -> Finding | None:
         """Return the "next", "previous", "first" or "last" finding; None for any other name.
 
         They are counted image by image. What comes after the last one is the first. "next
@@ -85,8 +85,8 @@ class NamedFindings:
         step, _, which = name.partition(" ")
         if step not in ("next", "previous", "first", "last") or which not in ("", UNDECIDED):
             return None
-        every = [item.finding for item in self._shown.listed()]
-        shown = self._workspace.acquired
+        every = [item.finding for item in self._shown.listed(where)]
+        shown = self._shown.one_frame(where).viewport.acquired
         series = self._workspace.studies.series_of(shown) if shown is not None else None
         images = [one.sop_instance_uid for one in series.instances] if series is not None else []
         order = {uid: place for place, uid in enumerate(images)}
@@ -112,15 +112,17 @@ class NamedFindings:
             found = every[1 if step == "first" else -2]
         return found
 
-    def named(self, name: str, *, several: bool = False, exact: bool = False) -> list[Finding]:
+    def named(
+        self, name: str, where: str = "", *, several: bool = False, exact: bool = False
+    ) -> list[Finding]:
         """Return the findings of the shown study that a name means, those in view first.
 
-        An `exact` one is spelt as it is.
+        An `exact` one is spelt as it is. If a viewport is named, they are those of its series.
 
         Raises:
             ToolRetry: There is none, or several where one is meant.
         """
-        every = self._shown.listed()
+        every = self._shown.listed(where)
         wanted = name.casefold().strip()
         group = _GROUPS.get(wanted)
         selected = self._workspace.annotations.selected
@@ -136,7 +138,7 @@ class NamedFindings:
             if not found and wanted in named.BY_STATE:
                 raise ToolRetry(f"no finding on the shown images is {wanted}")
         elif (but := _ALL_BUT.fullmatch(wanted)) is not None:
-            ids = {one.id for one in self.named(but[2], several=True, exact=exact)}
+            ids = {one.id for one in self.named(but[2], where, several=True, exact=exact)}
             group = _GROUPS[but[1]]
             left = [i.finding for i in every if i.finding.id not in ids and group(i.finding)]
             if not left:
@@ -153,7 +155,7 @@ class NamedFindings:
             found = found or _by_label(wanted, [item.finding for item in every], exact=exact)
             parts = _AND.split(wanted)
             if not found and len(parts) > 1:
-                each = (self.named(part, several=True, exact=exact) for part in parts)
+                each = (self.named(part, where, several=True, exact=exact) for part in parts)
                 return list({one.id: one for part in each for one in part}.values())
         if not found:
             labels = dict.fromkeys(one.finding.label for one in every)
@@ -292,13 +294,15 @@ class FindingCommands:
             if not all(one in items for one in ids):
                 raise ToolFailed("what you were asked about is not there any more")
             return [items[one] for one in ids]
-        which = str(arguments["which"])
+        which, where = str(arguments["which"]), str(arguments.get("viewport", ""))
         decides = arguments["action"] in DECIDING
-        found = self._findings.named(which, several=True, exact=decides)
+        found = self._findings.named(which, where, several=True, exact=decides)
         if arguments["action"] not in ("show", "only", "hide"):
             excepted = _ALL_BUT.fullmatch(which)
             for name in _AND.split(excepted[2] if excepted else which):
-                each = self._findings.named(name, several=True) if name != which else found
+                each = found
+                if name != which:
+                    each = self._findings.named(name, where, several=True)
                 one_is_meant = not (excepted or _EVERY.fullmatch(name) or _BOTH.search(name))
                 if len(each) > 1 and one_is_meant:
                     raise ToolRetry(f"several findings are called “{name}”", remedy=_choices(each))
@@ -357,7 +361,7 @@ class FindingCommands:
 
     def _work_on(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer:
         annotations, action = self._workspace.annotations, arguments["action"]
-        which = str(arguments["which"]).casefold()
+        which, where = str(arguments["which"]).casefold(), str(arguments.get("viewport", ""))
         if which == "heatmaps" and action in ("show", "hide"):
             canvas = self._window.canvas
             if (canvas.findings_layer.heat_strength > 0) != (action == "show"):
@@ -368,11 +372,12 @@ class FindingCommands:
         if action == "describe":
             return ViewerAnswer(self._described(found), {"action": action})
         if action == "select":
+            self._workspace.layout.activate(self._shown.one_frame(where).viewport)
             self._findings.select(found[0])
         elif action in ("show", "hide"):
             shown = action == "show"
             changed = [one.id for one in found if before[one.id].visible != shown]
-            laid = which == "all"
+            laid = which == "all" and not where
             self._workspace.commands.push(
                 Command(
                     tr("Show findings") if shown else tr("Hide findings"),

@@ -80,6 +80,17 @@ class ShownState:
             remedy="There is only one viewport." if count == 1 else f"There are {count}.",
         )
 
+    def one_frame(self, where: str) -> ViewportFrame:
+        """Return the one viewport that an argument names; the active one for "".
+
+        Raises:
+            ToolRetry: There is none, or there are several.
+        """
+        found = self.frames(where)
+        if len(found) > 1:
+            raise ToolRetry(f"several viewports are meant by “{where}”", remedy="Name one.")
+        return found[0]
+
     def of_region(self, region: Region) -> ViewportFrame:
         """Return the viewport that shows a region's image, the active one before others.
 
@@ -157,15 +168,25 @@ class ShownState:
 
     # Findings
 
-    def listed(self) -> list[Annotation]:
-        """Return the marks of the study in the active viewport, those on its image first."""
-        workspace, shown = self._workspace, self._workspace.viewport.frame
-        uid = self.study_uid(workspace.viewport)
+    def listed(self, where: str = "") -> list[Annotation]:
+        """Return the marks of the study in the active viewport, those on its image first.
+
+        If a viewport is named, they are those of the series that it shows.
+
+        Raises:
+            ToolRetry: There is no such viewport, or there are several.
+        """
+        workspace, viewport = self._workspace, self.one_frame(where).viewport
+        shown, uid = viewport.frame, self.study_uid(viewport)
         mine = [
             item
             for item in workspace.annotations.all()
             if uid and workspace.study_uid_of(item.finding.image.sop_instance_uid) == uid
         ]
+        if where and (acquired := viewport.acquired) is not None:
+            series = workspace.studies.series_of(acquired)
+            images = {one.sop_instance_uid for one in series.instances} if series else set[str]()
+            mine = [item for item in mine if item.finding.image.sop_instance_uid in images]
         return sorted(mine, key=lambda i: not (shown is not None and shown.shows(i.finding.image)))
 
     def _selected(self) -> Finding | None:
@@ -266,6 +287,7 @@ class ShownState:
             elif frame is not None and frame.canvas.picture is not None:
                 told |= {"place": self.place(viewport)} if len(screen.viewports) > 1 else {}
                 told |= self._shown_in(frame, images)
+                told |= self._of_others(frame) if len(screen.viewports) > 1 else {}
             viewports.append(told)
         state: JsonDict = {"viewports": viewports, "layout": screen.name, "findings": []}
         if known is not None and self.study_uid(workspace.viewport) not in known:
@@ -284,6 +306,18 @@ class ShownState:
         if pointed := self._window.canvas.clicked:
             state["pointed_at"] = dict(zip("xy", pointed[-1], strict=True))
         return state
+
+    def _of_others(self, frame: ViewportFrame) -> JsonDict:
+        """Return what tells a viewport from others: its study, and the names of its marks."""
+        told: JsonDict = {}
+        acquired = frame.viewport.acquired
+        study = self._workspace.studies.study_of(acquired) if acquired is not None else None
+        if study is not None and len(self.of_patient(study)) > 1:
+            told["study"] = "current" if study is self.newest() else "prior"
+        if frame.viewport is not self._workspace.viewport:
+            marks = [item.finding.label for item in frame.canvas.findings_layer.shown()]
+            told |= {"labels": [*dict.fromkeys(marks)][:MOST_FINDINGS]} if marks else {}
+        return told
 
     def _image_ids(self) -> dict[int, str]:
         """Return the images' ids as `Workspace.open_images` numbers them, by identity."""

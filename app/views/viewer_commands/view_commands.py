@@ -125,8 +125,12 @@ class ViewCommands:
 
     def _go_to(self, arguments: JsonDict, _context: ToolContext) -> None:
         if name := arguments.get("finding"):
-            finding = self._findings.at_step(name) or self._at_end(name, arguments)
-            self._findings.select(finding or self._findings.one(name))
+            where = str(arguments.get("viewport", ""))
+            frame = self._shown.one_frame(where)
+            finding = self._findings.at_step(name, where) or self._at_end(name, arguments)
+            finding = finding or self._findings.one(name, where)
+            self._workspace.layout.activate(frame.viewport)
+            self._findings.select(finding)
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
             self._scroll(frame, arguments)
@@ -139,8 +143,9 @@ class ViewCommands:
         towards, place = arguments.get("towards"), arguments.get("place")
         if not (towards or place):
             return None
-        found = self._findings.named(name, several=True)
-        shown = self._workspace.acquired
+        where = str(arguments.get("viewport", ""))
+        found = self._findings.named(name, where, several=True)
+        shown = self._shown.one_frame(where).viewport.acquired
         series = self._workspace.studies.series_of(shown) if shown is not None else None
         if series is None:
             return None
@@ -151,7 +156,7 @@ class ViewCommands:
             return None
         last = place == "last"
         if towards:
-            last = self._way(self._shown.frames("")[0], up=towards == "head") == 1
+            last = self._way(self._shown.one_frame(where), up=towards == "head") == 1
         return here[-1 if last else 0]
 
     def _scroll(self, frame: ViewportFrame, arguments: JsonDict) -> None:

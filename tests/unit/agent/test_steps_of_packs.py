@@ -38,16 +38,22 @@ def film(number: int, date: str) -> Mapping[str, Any]:
         "rows": 1024,
         "columns": 1024,
         "frames": 1,
-        "date": date,
+        "study_date": date,
     }
 
 
 def decided(text: str, *findings: str) -> Decision:
     """The plan for a question with two radiographs open, or the reply."""
     scene = Scene(
-        (film(1, "20240301"), film(2, "20220301")),
+        (film(1, "2024-03-01"), film(2, "2022-03-01")),
         {tool.spec.name: schema_of(tool) for tool in registry().all()},
-        shown={"viewports": [{"number": 1}], "findings": [{"label": one} for one in findings]},
+        shown={
+            "viewports": [
+                {"viewport": 1, "place": "left", "image": "image-1", "study": "current"},
+                {"viewport": 2, "place": "right", "image": "image-2", "study": "prior"},
+            ],
+            "findings": [{"label": one} for one in findings],
+        },
     )
     return Planner(registry().plans).interpret(text, scene).plan
 
@@ -135,31 +141,100 @@ def test_it_is_what_was_named_last() -> None:
     assert steps[-1] == ("viewer_findings", {"action": "hide", "which": "heart"})
 
 
+def on_images(plan: Decision) -> list[tuple[str, str]]:
+    """The tools of a plan and the images on which they run; "" for none or the current one."""
+    assert isinstance(plan, ToolPlan), plan
+    return [
+        (step.tool, next((one.id for one in step.sources() if isinstance(one, OpenImage)), ""))
+        for step in plan.steps
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "measure the heart on the right one",
         "miss das Herz auf der rechten Aufnahme",
         "measure the heart in viewport 2",
+        "in viewport 2, measure the heart",
         "was the heart enlarged in 2022?",
         "measure the heart on the film of 2022",
-        "outline the lungs on the right film",
+        "on the 2022 film, measure the heart",
+        "measure the heart on the prior",
+        "Miss das Herz auf der Voraufnahme",
+        "measure the heart on the other one",
+        "is the heart on the old film enlarged?",
     ],
 )
-def test_an_image_that_is_named_by_its_place_or_year_is_not_taken_for_the_current(
-    text: str,
-) -> None:
+def test_an_image_is_named_by_its_viewport_its_year_or_its_age(text: str) -> None:
+    assert on_images(decided(text)) == [(RATIO, "image-2")]
+
+
+def test_the_side_of_an_image_is_not_that_of_an_organ() -> None:
+    plan = decided("outline the left lung on the right film")
+    assert isinstance(plan, ToolPlan)
+    (step,) = plan.steps
+    assert step.arguments == {"image_path": OpenImage("image-2"), "organs": ["Left Lung"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "measure the heart in viewport 3",
+        "measure the heart on the film of 2019",
+        "outline the heart on the left film and the lungs on the right film",
+        "is the nodule larger than on the right one?",
+        "are there new findings on the right one?",
+    ],
+)
+def test_where_the_image_is_not_clear_nothing_runs(text: str) -> None:
     assert isinstance(decided(text), Reply)
+
+
+@pytest.mark.parametrize(
+    "text", ["measure the heart in viewport 2", "was the heart enlarged in 2022?"]
+)
+def test_an_image_that_is_not_open_is_not_taken_for_the_one_that_is(text: str) -> None:
+    scene = Scene(
+        (film(1, "2024-03-01"),),
+        {tool.spec.name: schema_of(tool) for tool in registry().all()},
+        shown={"viewports": [{"viewport": 1, "image": "image-1"}], "findings": []},
+    )
+    assert isinstance(Planner(registry().plans).interpret(text, scene).plan, Reply)
+
+
+def test_it_is_on_the_image_that_was_named() -> None:
+    zoom = "measure the heart on the right one, then zoom to it"
+    assert on_images(decided(zoom)) == [
+        (RATIO, "image-2"),
+        (OUTLINE, "image-2"),
+        ("viewer_zoom", ""),
+    ]
+    assert planned(zoom)[-1] == ("viewer_zoom", {"to": "heart", "viewport": "2"})
+    steps = planned("outline the lungs on the right film, then hide the left lung")
+    hide = {"action": "hide", "which": "left lung", "viewport": "2"}
+    assert steps[-1] == ("viewer_findings", hide)
+    steps = planned("measure the heart on the old one and invert it")
+    assert steps[-1] == ("viewer_command", {"command": "invert", "viewport": "2"})
+
+
+def test_what_is_zoomed_to_is_outlined_on_the_image_that_is_named() -> None:
+    """Though the current image has one."""
+    plan = decided("zoom to the heart on the right one", "Heart")
+    assert on_images(plan) == [(OUTLINE, "image-2"), ("viewer_zoom", "")]
+
+
+def test_what_is_measured_on_an_image_that_was_changed_is_measured_there() -> None:
+    plan = decided("invert the right one and measure the heart on it")
+    assert on_images(plan) == [(RATIO, "image-2"), ("viewer_command", "")]
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "compare with the prior, invert the right one and measure the heart on it",
-        "invert the right one and measure its heart",
         "show the prior on the right and outline its lungs",
-        "vergleiche mit der Voraufnahme und miss das Herz in der alten",
-        "measure the heart on the old one and invert it",
+        "go to 2x2 and measure the heart on the right one",
     ],
 )
 def test_what_is_to_be_done_on_an_image_that_is_not_clear_is_told_and_not_done(text: str) -> None:

@@ -52,3 +52,22 @@ def test_what_is_not_plain_decides_nothing():
 )
 def test_what_is_plain_is_done(text: str, wanted: list[tuple[str, str]]):
     assert decided(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "which", "viewport"),
+    [
+        ("accept the nodule on the right one", "accept", "nodule", "right"),
+        ("accept all findings in the prior", "accept", "all", "prior"),
+        ("delete every finding on the prior", "delete", "all", "prior"),
+        ("accept the effusion in the left image", "accept", "effusion", "left"),
+        ("lehne den Rundherd im rechten Bild ab", "reject", "rundherd", "right"),
+    ],
+)
+def test_a_finding_of_an_image_that_is_named_is_decided_on_there_only(
+    text: str, action: str, which: str, viewport: str
+):
+    spoken = read(text)
+    assert spoken is not None
+    (call,) = spoken.calls
+    assert call.arguments == {"action": action, "which": which, "viewport": viewport}
