@@ -13,7 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Box, State
+from app.agent.events import ToolStarted
+from app.imaging.findings import Box, Finding, Provenance, State
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layout import LAYOUTS
@@ -447,3 +448,64 @@ def test_what_is_here_tells_what_is_drawn_at_the_place_that_was_clicked(room: Ro
     click(room, 0, 2, 2)
     room.ask("what is here?")
     assert "nothing is drawn at the place that was clicked" in room.said.casefold()
+
+
+def nodules(room: Room) -> tuple[str, str]:
+    """Put a nodule on the image of each of two viewports; returns their ids, left one first."""
+    made: list[Finding] = []
+    for number, size in enumerate((10, 20)):
+        viewport = room.workspace.layout.viewports[number]
+        frame = room.window.viewports.frame_of(viewport).canvas.frame
+        assert frame is not None
+        box = Box(60, 80, 60 + size, 80 + size)
+        by = Provenance("finder", "1", "net", "", "earlier", str(number))
+        made.append(
+            Finding(f"id-{number}", frame.ref, box, "Nodule", None, "", by, state=State.PROPOSED)
+        )
+    room.workspace.annotations.add(made)
+    return made[0].id, made[1].id
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_a_finding_is_that_of_the_image_that_is_named_with_it(room: Room):
+    left, right = nodules(room)
+    workspace = room.workspace
+    room.ask("how big is the nodule on the right one?")
+    assert "20 × 20" in room.said
+    room.ask("wie groß ist der Rundherd im linken Bild?")
+    assert "10 × 10" in room.said
+    room.ask("hide the nodule in viewport 2")
+    items = {item.finding.id: item for item in workspace.annotations.all()}
+    assert (items[left].visible, items[right].visible) == (True, False)
+    room.ask("accept the nodule on the prior")
+    items = {item.finding.id: item for item in workspace.annotations.all()}
+    states = items[left].finding.state, items[right].finding.state
+    assert states == (State.PROPOSED, State.ACCEPTED)
+    assert workspace.layout.active is workspace.layout.viewports[0]
+    room.ask("go to the nodule on the right one")
+    assert workspace.layout.active is workspace.layout.viewports[1]
+    assert workspace.annotations.selected == right
+    room.ask("zoom to the nodule on the left one")
+    assert workspace.layout.active is workspace.layout.viewports[0]
+    assert workspace.annotations.selected == left
+    room.ask("accept the nodule in viewport 3")
+    items = {item.finding.id: item for item in workspace.annotations.all()}
+    assert items[left].finding.state is State.PROPOSED
+    assert "no viewport" in " ".join((room.said, *room.failed))
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_a_tool_works_on_the_image_that_is_named(room: Room):
+    used: list[str] = []
+    room.agent.run_event.connect(
+        lambda event: (
+            used.append(str(event.arguments.get("image_path")))
+            if isinstance(event, ToolStarted)
+            else None
+        )
+    )
+    for text in ("measure the heart on the right one", "miss das Herz auf der Voraufnahme"):
+        room.ask(text)
+    old = room.workspace.layout.viewports[1].acquired
+    assert old is not None
+    assert used == [str(old.path)] * 2
