@@ -101,6 +101,10 @@ _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
 _IT_OR_ON_IT = re.compile(
     r"\b(?:(?P<on>darauf|drauf|da(?:hin)? rein|dorthin)|it|them|ihn|es|sie)\b"
 )
+_SIDED_ONE = re.compile(
+    r"\b(?:the (?P<side>left|right) one|(?:die|den|das) (?P<seite>linken?|rechten?))(?= |[.,!]*$)"
+)
+"""One of a pair that was asked for: "outline both lungs, hide the right one"."""
 _ASKED_FOR = re.compile(
     r"\b(?:outlin|segment|contour|delineat|measur|trac(?:e|ing)\b|detect|locali[sz]|locate|find"
     r"|look for (?!\w+sel)|draw|umrand|umreiss|einzeichn|zeichne?\b|kontur|vermess|miss\b"
@@ -364,9 +368,10 @@ _THE_REST = re.compile(
 )
 _REST_DECIDED = re.compile(
     r"(?:(?P<head>.+?)(?:[,;.]| and| und| then| dann)+ )??(?:(?:please|bitte) )?"
-    r"(?:(?:(?P<accept>accept|confirm)|(?P<reject>reject|dismiss)) (?:all )?(?:the )?"
-    r"(?:rest|others|other (?:ones|findings)|remaining (?:ones|findings))"
-    r"|(?P<rest>(?:den|der) rest|(?:die|alle) (?:anderen|uebrigen)|alles andere) "
+    r"(?:(?:(?P<accept>accept|confirm)|(?P<reject>reject|dismiss))"
+    r" (?:(?:everything|all) else|(?:all )?(?:the )?"
+    r"(?:rest|others|other (?:ones|findings)|remaining (?:ones|findings)))"
+    r"|(?P<rest>(?:(?:den|der) )?rest|(?:die|alle) (?:anderen|uebrigen)|alles andere) "
     r"(?:(?P<annehmen>annehmen|akzeptieren|uebernehmen)|(?P<ablehnen>ablehnen|verwerfen))"
     r"|(?:(?P<nimm>nimm|akzeptiere?)|(?P<lehne>lehne?|verwirf)) (?:den rest|(?:die|alle) "
     r"(?:anderen|uebrigen)|alles andere)(?: (?P<particle>an|ab))?)(?: please| bitte)?[ .!]*"
@@ -585,7 +590,9 @@ def _read_words(text: str) -> Spoken | None:
         r"[,;:.]|\b(?:because|since|weil)\b", small[: there.end()]
     ):
         return _decided_there(small, there)
-    found = _without_the_rest(text) or _read_towards(text)
+    if (alone := _without_the_rest(text)) is not None and any(map(_decides, alone.calls)):
+        return alone  # what is decided before "hide the rest" was read by itself
+    found = alone or _read_towards(text)
     if found is None:
         return None
     decisions = [call for call in found.calls if _decides(call)]
@@ -783,8 +790,10 @@ def _without_the_rest(text: str) -> Spoken | None:
     if len(before) + 1 != len(clauses):
         return None
     head = _read_words(", ".join(before)) if before else Spoken(())
-    if head is None or head.rest or (before and not head.calls):
+    if head is None or head.rest:
         return None
+    if before and not head.calls:
+        return None if head.perhaps else head  # "don't accept it and hide the rest"
     names = tuple(name for call in head.calls for name in call.names)
     if before and not names:
         return None
@@ -1293,15 +1302,27 @@ def _part(clause: str) -> tuple[SpokenCall, ...] | None:
 
 def _about_asked(clause: str, asked: list[str]) -> tuple[SpokenCall, ...] | None:
     """Return the commands of a clause about "it", which the clause before it asks tools for."""
-    said = _IT_OR_ON_IT.search(clause)
+    said = _IT_OR_ON_IT.search(clause) or _SIDED_ONE.search(clause)
     if said is None or not asked or not _ASKED_FOR.search(asked[-1]):
         return None
     names = _known_names(asked[-1])
     if len(names) != 1:
         return None
+    if (one := _SIDED_ONE.search(clause)) is not None:
+        if _one_of(names[0]) == names[0].split()[-1]:
+            return None  # there is one only
+        side = one["side"] or one["seite"]
+        found = _clause(f"{clause[: one.start()]}{side} {_one_of(names[0])}{clause[one.end() :]}")
+        return found if found and any(call.names for call in found) else None
     name = f"auf {names[0]}" if said["on"] else names[0]
     found = _clause(f"{clause[: said.start()]}{name}{clause[said.end() :]}")
     return found if found and any(one.names for one in found) else None
+
+
+def _one_of(name: str) -> str:
+    """Return what one of a pair is called: "lung" of "both lungs"; as in the German "Lungen"."""
+    last = name.split()[-1]
+    return last[:-1] if last.endswith(("s", "en")) else last
 
 
 def _is_declined(text: str) -> bool:

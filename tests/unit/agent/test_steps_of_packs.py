@@ -118,6 +118,21 @@ def test_it_is_what_was_outlined() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "which"),
+    [
+        ("outline both lungs, hide the right one", "right lung"),
+        ("outline the lungs and hide the left one", "left lung"),
+        ("segmentiere die Lungen und blende die rechte aus", "rechte lunge"),
+    ],
+)
+def test_the_right_one_is_one_of_the_pair_that_was_outlined(text: str, which: str) -> None:
+    assert planned(text) == [
+        (OUTLINE, {"organs": LUNGS}),
+        ("viewer_findings", {"action": "hide", "which": which}),
+    ]
+
+
 def test_what_is_outlined_already_is_not_outlined_twice() -> None:
     assert planned("outline the lungs, zoom to the left lung and invert") == [
         (OUTLINE, {"organs": LUNGS}),

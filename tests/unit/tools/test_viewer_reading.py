@@ -40,6 +40,13 @@ def test_it_is_the_finding_that_was_named_before(text: str, which: str):
     ("text", "decided"),
     [
         ("reject the rest", [("reject", "undecided")]),
+        ("reject everything else", [("reject", "undecided")]),
+        ("Rest verwerfen", [("reject", "undecided")]),
+        ("accept the nodule and hide the rest", [("accept", "nodule"), ("only", "nodule")]),
+        (
+            "nimm den Rundherd an und blende den Rest aus",
+            [("accept", "rundherd"), ("only", "rundherd")],
+        ),
         ("lehne den Rest ab", [("reject", "undecided")]),
         (
             "accept the nodule and reject the others",
