@@ -83,6 +83,15 @@ def side_of(name: str) -> str:
     return sides.pop() if len(sides) == 1 else ""
 
 
+_NUMBERED = re.compile(r"(?P<name>.*\D) (?:#|no\.? |nr\.? |number |nummer )?(?P<number>[1-9]\d?)")
+
+
+def numbered(name: str) -> tuple[str, int]:
+    """Return a name and the number behind it, as in "nodule 2"; 0 for none."""
+    found = _NUMBERED.fullmatch(name.strip())
+    return (found["name"], int(found["number"])) if found is not None else (name, 0)
+
+
 def is_called(label: str, name: str) -> bool:
     """Return whether a name means a label: it has no other words, and not the other side."""
     words, side, own = set(words_of(name)), side_of(name), side_of(label)

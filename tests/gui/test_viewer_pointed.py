@@ -509,3 +509,34 @@ def test_a_tool_works_on_the_image_that_is_named(room: Room):
     old = room.workspace.layout.viewports[1].acquired
     assert old is not None
     assert used == [str(old.path)] * 2
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_findings_of_one_name_are_told_apart_by_their_numbers(room: Room):
+    first = room.findings["A"]
+    shown = room.workspace.acquired
+    assert shown is not None
+    series = room.workspace.studies.series_of(shown)
+    assert series is not None
+    second = replace(
+        first,
+        id="id-2",
+        image=room._ref(series.instances[24]),
+        geometry=Box(60, 80, 100, 120),
+    )
+    room.workspace.annotations.add([second])
+    room.ask("accept the nodule")
+    said = " ".join((room.said, *room.failed))
+    assert "Nodule 1 (image 12), Nodule 2 (image 25)" in said
+    room.ask("accept nodule 2")
+    items = {item.finding.id: item for item in room.workspace.annotations.all()}
+    states = items[first.id].finding.state, items["id-2"].finding.state
+    assert states == (State.PROPOSED, State.ACCEPTED)
+    room.ask("geh zum zweiten Rundherd")
+    assert room.workspace.annotations.selected == "id-2"
+    assert room.window.canvas.scroller.place[0] == 24
+    room.ask("how big is nodule 1?")
+    assert "24.0 × 24.0" in room.said or "24 × 24 px" in room.said
+    room.ask("how big are the nodules?")
+    assert "Nodule 1: proposed" in room.said
+    assert "Nodule 2: accepted" in room.said

@@ -13,7 +13,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
 from app.agent.repeated_calls import results_of
 from app.records.types import NoRecords, Records
-from app.tools.finding_names import HERE, SELECTED, as_spelt, is_called
+from app.tools.finding_names import HERE, SELECTED, as_spelt, is_called, numbered
 from app.tools.pack_plan import NO_PLANS, Plans
 
 
@@ -197,7 +197,10 @@ class Scene:
         else:
             labels = [str(one.get("label", "")) for one in self.shown.get("findings", ())]
         names = (name, as_spelt(name, labels))
-        return not any(is_called(label, one) for label in labels for one in names)
+        if any(is_called(label, one) for label in labels for one in names):
+            return False
+        kind, number = numbered(name)  # "nodule 2" is the second of what is called so
+        return not number or sum(is_called(label, kind) for label in labels) < number
 
     def has(self, name: str) -> bool:
         """Return whether a finding on the shown images has a name, or is selected for "this"."""

@@ -10,6 +10,7 @@ import re
 
 from text_to_num import alpha2digit
 
+from app.tools.finding_names import known_words
 from app.tools.text_classifier import folded
 from app.tools.viewer.decisions import VERB
 
@@ -274,8 +275,24 @@ _VERB_THEN = re.compile(r"(?P<and>\bund|,) (?P<verb>[a-zäöüß]+e?) (?:dann|da
 """As in "miss das Herz und zoome dann darauf"."""
 
 
+_ORDINAL = re.compile(
+    r"\b(?:the |den |die |das |der )?(?P<place>second|2nd|third|3rd|fourth|4th|zweite[ns]?"
+    r"|dritte[ns]?|vierte[ns]?) (?P<what>[^\W\d_]+)\b",
+    re.IGNORECASE,
+)
+_PLACES = {"sec": 2, "2nd": 2, "zwe": 2, "thi": 3, "3rd": 3, "dri": 3, "fou": 4, "4th": 4, "vie": 4}
+
+
+def _with_number(found: re.Match[str]) -> str:
+    """Return "nodule 2" for "the second nodule"; other words stay."""
+    if found["what"].casefold() not in known_words():
+        return found[0]
+    return f"{found['what']} {_PLACES[found['place'][:3].casefold()]}"
+
+
 def plain(text: str) -> str:
     """Return a text with digits for numbers, and without turns of phrase that say nothing more."""
+    text = _ORDINAL.sub(_with_number, text)
     text = _VERB_THEN.sub(r"\g<and> dann \g<verb>", text)
     text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)
     text = _SPOKEN_PAIR.sub(r"\g<said>\g<hundreds>\g<tens>", text)

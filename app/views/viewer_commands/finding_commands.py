@@ -21,7 +21,15 @@ from app.imaging.findings import (
     State,
 )
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
-from app.tools.finding_names import HERE, SELECTED, as_spelt, is_called, side_of, words_of
+from app.tools.finding_names import (
+    HERE,
+    SELECTED,
+    as_spelt,
+    is_called,
+    numbered,
+    side_of,
+    words_of,
+)
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import COMMANDS
 from app.tools.viewer.decisions import DECIDING
@@ -59,6 +67,9 @@ _BOTH = re.compile(r"\b(?:both|beiden?)\b", re.IGNORECASE)
 
 Area = tuple[float, float, float, float]
 XY = tuple[float, float]
+
+
+_MOST_CHOICES = 8
 
 
 class NamedFindings:
@@ -152,7 +163,12 @@ class NamedFindings:
             found = [
                 i.finding for i in every if len(wanted) > 5 and i.finding.id.startswith(wanted)
             ]
-            found = found or _by_label(wanted, [item.finding for item in every], exact=exact)
+            findings = [item.finding for item in every]
+            found = found or _by_label(wanted, findings, exact=exact)
+            kind, number = numbered(wanted)
+            if not found and number:
+                found = self._in_order(_by_label(kind, findings, exact=exact))
+                found = found[number - 1 : number]
             parts = _AND.split(wanted)
             if not found and len(parts) > 1:
                 each = (self.named(part, where, several=True, exact=exact) for part in parts)
@@ -167,9 +183,42 @@ class NamedFindings:
         if not several and len({one.label for one in found}) > 1:
             raise ToolRetry(
                 f"several findings are called “{name}”",
-                remedy=_choices(found),
+                remedy=self.choices(found),
             )
         return found
+
+    def _in_order(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Return findings in the order in which they were made, by which they are numbered."""
+        order = {item.finding.id: n for n, item in enumerate(self._workspace.annotations.all())}
+        return sorted(findings, key=lambda one: order[one.id])
+
+    def told_apart(self, findings: Sequence[Finding]) -> dict[str, str]:
+        """Return a name for each finding by its id: with a number where several are called so."""
+        labels = [one.label for one in findings]
+        counts: dict[str, int] = {}
+        names: dict[str, str] = {}
+        for one in self._in_order(findings):
+            counts[one.label] = counts.get(one.label, 0) + 1
+            number = f" {counts[one.label]}" if labels.count(one.label) > 1 else ""
+            names[one.id] = wording.label_text(one) + number
+        return names
+
+    def choices(self, findings: Sequence[Finding]) -> str:
+        """Return what the user may say to mean one of several findings."""
+        names = self.told_apart(findings)
+        told = [f"{names[one.id]}{self._place_of(one)}" for one in self._in_order(findings)]
+        return f"Say which: {', '.join(told[:_MOST_CHOICES])}."
+
+    def _place_of(self, finding: Finding) -> str:
+        """Return on which image of its series a finding lies: " (image 12)"; "" if it has one."""
+        image = self._workspace.instance_of(finding.image.sop_instance_uid)
+        series = self._workspace.studies.series_of(image) if image is not None else None
+        if image is None or series is None:
+            return ""
+        if image.frames > 1:
+            return f" (image {finding.image.frame + 1})"
+        number = series.instances.index(image) + 1
+        return f" (image {number})" if len(series.instances) > 1 else ""
 
     def _at_click(self) -> list[Finding]:
         """Return the findings at the place that was clicked last on the current image."""
@@ -304,8 +353,10 @@ class FindingCommands:
                 if name != which:
                     each = self._findings.named(name, where, several=True)
                 one_is_meant = not (excepted or _EVERY.fullmatch(name) or _BOTH.search(name))
-                if len(each) > 1 and one_is_meant:
-                    raise ToolRetry(f"several findings are called “{name}”", remedy=_choices(each))
+                if len(each) > 1 and one_is_meant and arguments["action"] != "describe":
+                    raise ToolRetry(
+                        f"several findings are called “{name}”", remedy=self._findings.choices(each)
+                    )
                 for one in each if side_of(name) else ():
                     self._check_side(one, side_of(name))
         return found
@@ -415,8 +466,9 @@ class FindingCommands:
     def _described(self, found: Sequence[Finding]) -> str:
         """Return what is known of findings: state, maker and size, a sentence for each."""
         told: list[str] = []
+        names = self._findings.told_apart(found)
         for one in found[:_MOST_DESCRIBED]:
-            parts = [wording.label_text(one)]
+            parts = [names[one.id]]
             if not drawing.by_hand(one):
                 parts[0] += f": {one.state.value}"
             maker = wording.maker_text(one, self._workspace.title_of)
@@ -471,10 +523,6 @@ def names_of(findings: Iterable[Finding]) -> str:
     """Return the labels of findings, at most six of them."""
     labels = list(dict.fromkeys(wording.label_text(one) for one in findings))
     return ", ".join(labels[:6]) + (f" +{len(labels) - 6}" if len(labels) > 6 else "")
-
-
-def _choices(findings: Sequence[Finding]) -> str:
-    return ", ".join(f"{one.label} ({one.id[:8]})" for one in findings[:8])
 
 
 def bounds_of(finding: Finding) -> Area | None:

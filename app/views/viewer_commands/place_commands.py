@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.imaging.findings import Box, State
@@ -76,7 +77,8 @@ class PlaceCommands:
         if box is not None:
             _check_inside(canvas, box)
         if action == "statistics" or (action == "value" and box is not None):
-            return _statistics(canvas, box or self._selected_region(canvas))
+            told = _statistics(canvas, box or self._selected_region(canvas))
+            return self._of_viewport(told, viewport)
         if action == "value":
             return self._value(canvas)
         if action in _TOOLS:
@@ -84,12 +86,20 @@ class PlaceCommands:
         if box is None:
             raise _no_region()
         if action == "measure":
-            return _size(canvas, box)
+            return self._of_viewport(_size(canvas, box), viewport)
         if action == "findings":
             return self._findings_in(canvas, box)
         area = (box.x0, box.y0, box.x1, box.y1)
         canvas.zoom_to(area, _MARGIN) if action == "zoom" else _centre(canvas, area)
         return None
+
+    def _of_viewport(self, told: ViewerAnswer, viewport: ViewportFrame) -> ViewerAnswer:
+        """Return an answer that names its viewport, if there are several."""
+        every = self._workspace.layout.screen.viewports
+        if len(every) == 1:
+            return told
+        number = every.index(viewport.viewport) + 1
+        return replace(told, summary=f"Viewport {number}: {told.summary}")
 
     def _value(self, canvas: Canvas) -> ViewerAnswer:
         """Return the value of the pixel that was clicked last; without one, the probe is in hand.
