@@ -48,7 +48,10 @@ _MANY = re.compile(
     rf"neu\w*|älter\w*|jüngst\w*)\s?(?:chest\s|thorax)?{NOUN}(?!\w)",
     re.IGNORECASE,
 )
-_ON_BOTH = re.compile(r"\b(?:on|in|for|auf|bei) (?:both|beiden)(?= *(?:$|[.,;?!]))", re.IGNORECASE)
+_ON_BOTH = re.compile(
+    r"\b(?:on|in|for|auf|bei) (?:both|beiden)(?= *(?:$|[.,;?!]|(?:and|und)\b|(?-i:[a-zäöü]+en)\b))",
+    re.IGNORECASE,
+)
 """As in "outline the heart on both", with two images open."""
 _COUNTS = {"both": 2, "beide": 2, "two": 2, "zwei": 2, "three": 3, "drei": 3, "four": 4, "vier": 4}
 _SOME = ("several", "mehrere")
@@ -126,8 +129,9 @@ def image_choice(
         several = len(found) > 1 and not unclear and open_.issuperset(found)
         return ImageChoice(found, unclear, found if several else ())
     if (placed := placed_image(blank, images, shown or {})) is not None:
-        ids = (placed.id,) if placed.id else ()
-        return ImageChoice(ids, "" if ids else placed.said, placed=placed)
+        ids = placed.ids
+        many = ids if len(ids) > 1 else ()
+        return ImageChoice(ids, "" if ids else placed.said, many, placed=placed)
     other = None
     if len(images) > 1:
         group = named_group(blank, images)

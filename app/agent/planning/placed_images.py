@@ -29,9 +29,12 @@ _OTHER = re.compile(
 _PLACED = re.compile(
     rf"\b{OF}(?P<side>left|right|linken?|rechten?)(?:[ -]hand)?\s+"
     rf"(?:one|viewport|view|pane|ansicht|{NOUN})(?!\w)"
+    r"|\b(?:the\s+)?(?P<bare>left|right|linke[ns]?|rechte[ns]?)(?:[ -]hand)?\s+"
+    r"(?:viewport|pane|ansicht|image|film|radiograph|x-?ray|bild|aufnahme|thorax)(?!\w)"
     rf"|\b{OF}(?:viewport|ansicht)\s+(?P<number>\d)"
     rf"|\b{OF}(?:old|older|alten|älteren|aelteren)(?:\s+{NOUN}(?!\w)|(?=[\s,.;?!]*$))"
-    rf"|\b{OF}(?P<new>newer|newest|latest|current|neueren|neuesten|neuen|aktuellen)\s+{NOUN}(?!\w)"
+    rf"|\b{OF}(?P<new>newer|newest|latest|current|neueren|neuesten|neuen|aktuellen)"
+    rf"(?:\s+{NOUN}(?!\w)|(?=[\s,.;?!]*$))"
     rf"|\b(?:{OF})?{NOUN}\s+(?:{OF})?(?P<year>(?:19|20)\d\d)(?!\w)"
     r"|\bin\s+(?P<in>(?:19|20)\d\d)(?=[\s,.;?!]*$)"
     rf"|\b(?:{OF})?(?P<of>(?:19|20)\d\d)(?:er)?\s+{NOUN}(?!\w)",
@@ -45,6 +48,13 @@ _COMPARES = re.compile(
     re.IGNORECASE,
 )
 """Words of a comparison, which is of two images whichever one it names."""
+_AGAIN = re.compile(
+    r"(?:[\s,.;:?!]|\b(?:the|same|do|that|it|this|check|measure|as|well|too|also|again|next|please|pls"
+    r"|erst|auch|bitte|dasselbe|das|gleiche|noch|einmal|mal|die|es)\b)*",
+    re.IGNORECASE,
+)
+"""The words around an image on which the same is to be done as on the one before."""
+_CLAUSE = re.compile(r"[,;]|\b(?:and|und|then|dann|danach)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +62,14 @@ class PlacedImage:
     """An image that is named by its viewport, year or age.
 
     Attributes:
-        id: The image's id; "" if it is not clear which is meant.
+        ids: The image's id; () if it is not clear which is meant; several if the same is to be done
+            on each: "measure the heart on the left one, then on the other one".
         said: The words for it.
         spans: Where they stand in the question.
         by_place: Whether they name a viewport, which shows something else in another layout.
     """
 
-    id: str
+    ids: tuple[str, ...]
     said: str
     spans: tuple[tuple[int, int], ...]
     by_place: bool
@@ -68,9 +79,7 @@ class PlacedImage:
 
         "The left lung on the right one" has one side.
         """
-        for start, end in self.spans:
-            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-        return text
+        return _blanked(text, self.spans)
 
 
 def placed_image(
@@ -91,12 +100,28 @@ def placed_image(
         found = [one for one in found if one.re is _OTHER]
     if not found:
         return None
-    ids = {_meant(one, images, shown) for one in found}
-    known = ids.pop() if len(ids) == 1 and not _COMPARES.search(_outside(blank, found)) else ""
-    said = " ".join(found[0][0].split())
+    found.sort(key=lambda one: one.start())
     spans = tuple(one.span() for one in found)
-    by_place = any(one.groupdict().get("side") or one.groupdict().get("number") for one in found)
-    return PlacedImage(known, said, spans, by_place)
+    ids = tuple(dict.fromkeys(_meant(one, images, shown) for one in found))
+    again = _done_again(blank, spans) if len(ids) == 2 else None
+    spans = spans if again is None else (*spans, again)
+    clear = all(ids) and (len(ids) == 1 or again is not None)
+    if not clear or _COMPARES.search(_blanked(blank, spans)):
+        ids = ()
+    by_place = any(
+        one.groupdict().get(name) for one in found for name in ("side", "number", "bare")
+    )
+    return PlacedImage(ids, " ".join(found[0][0].split()), spans, by_place)
+
+
+def _done_again(blank: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the last clause of a question, if it only says to do the same on another image."""
+    starts = [one.start() for one in _CLAUSE.finditer(blank, spans[0][1], spans[-1][0])]
+    if not starts:
+        return None
+    # "..., and then on the other one" has several of these words.
+    clause = _blanked(blank, spans)[starts[0] :]
+    return (starts[0], len(blank)) if _AGAIN.fullmatch(_CLAUSE.sub(" ", clause)) else None
 
 
 def image_in(viewport: str, shown: Mapping[str, Any]) -> str:
@@ -116,8 +141,10 @@ def viewport_of(image: str, shown: Mapping[str, Any]) -> str:
     return _only(str(one.get("viewport")) for one in viewports if one.get("image") == image)
 
 
-def _outside(blank: str, found: Iterable[re.Match[str]]) -> str:
-    return PlacedImage("", "", tuple(one.span() for one in found), False).blanked(blank)
+def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    for start, end in spans:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
 
 
 def _only(values: Iterable[str]) -> str:
@@ -133,7 +160,7 @@ def _meant(
     said, text = match.groupdict(), match[0].casefold()
     if number := said.get("number"):
         return image_in(number, shown)
-    if side := said.get("side"):
+    if side := said.get("side") or said.get("bare"):
         return image_in("left" if side[0].casefold() == "l" else "right", shown)
     if year := said.get("year") or said.get("in") or said.get("of"):
         return _only(str(one["id"]) for one in images if _date(one).startswith(year))

@@ -47,6 +47,7 @@ _HELP = (
     r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
     r"was\s+kannst\s+du(?!.*\b(?:sehen|erkennen)\b)|welche\s+werkzeuge|wer\s+bist\s+du"
 )
+_GAPS = re.compile(r" {2,}")
 _ABILITIES = (  # the whole question: "everything" in it asks for no run of all tools
     r"what\s+(?:(?:all|else)\s+)?can\s+you\s+(?:all\s+)?do(?:\s+for\s+me)?|how\s+can\s+you\s+help(?:\s+me)?|"
     r"was\s+kannst\s+du\s+(?:(?:denn|hier|so|für\s+mich)\s+)*(?:alles|sonst\s+noch)"
@@ -304,7 +305,8 @@ def _argument_values(
     texts_said = find_texts(rule, texts[0], texts[1], reading.tokens) | find_texts(
         rule, said[0], said[1]
     )
-    words = {name: said for name, said in texts_said.items() if name in known}
+    # Words for the image were taken out.
+    words = {name: _GAPS.sub(" ", said) for name, said in texts_said.items() if name in known}
     return words | found | find_numbers(rule, texts[0], schema)
 
 

@@ -77,6 +77,9 @@ class Planner:
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
+        spoken = _on_named_image(spoken, question, scene)
+        if spoken is None:
+            return self._interpret(question, scene)
         there = bool(spoken.names) and all(map(scene.has, spoken.names))
         if spoken.perhaps or not (spoken.sure or there or spoken.beside):
             read = self._interpret(question, scene)
@@ -110,7 +113,7 @@ class Planner:
             told = replace(other, plan=Reply(_WHICH_IMAGE))
             other, first, draws = told, [], False
         if on:
-            spoken = _on_that(spoken, question, on, scene)
+            spoken = _on_that(spoken, on, scene)
         commands = self._commands(question, spoken, scene, first, outlines=other is None or draws)
         if spoken.beside:
             asked = other or self._interpret(spoken.rest, scene)
@@ -254,10 +257,11 @@ _YES = re.compile(
 )
 _ON_THAT = re.compile(
     r"\b(?:on|in|of|auf|in|von) (?:it|that|this one|that one|ihr|ihm|dem|dieser|diesem)\b(?! \w)"
+    r"|\b(?:on|in|of) (?:this|that|the same) (?:film|image|picture|study)\b"
+    r"|(?<!is )(?<!are )(?<!was )\bthere\b(?! (?:is|are|was|were)\b)|\b(?:dort|darin|darauf)\b"
     r"|\b(?:its|dessen|deren)\b",
     re.IGNORECASE,
 )
-_IT = re.compile(r"\b(?:it|them|that|its|es|ihn|sie|das|darauf|drauf|da(?:hin)?)\b", re.IGNORECASE)
 _WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
 _NOT_READ = "Not understood, and not done: “{text}”."
 
@@ -281,8 +285,33 @@ def _image_meant(rest: str, spoken: Spoken, scene: Scene) -> str | None:
     return None if changes or len(named) > 1 else image_in(named.pop(), scene.shown) or None
 
 
-def _on_that(spoken: Spoken, question: str, on: str, scene: Scene) -> Spoken:
-    """Return the commands for the viewport of the image `on`, where they are about what is on it.
+def _on_named_image(spoken: Spoken, question: str, scene: Scene) -> Spoken | None:
+    """Return the commands for the image that the question names, where they have lost that.
+
+    "Invert the film of 2022". None if others are asked.
+    """
+    which = image_choice(question, scene.images, scene.shown)
+    says = any({"viewport", "layout", "what"} & call.arguments.keys() for call in spoken.calls)
+    if which.placed is None or says or not (spoken.calls or spoken.perhaps):
+        return spoken
+    if image_choice(spoken.rest, scene.images, scene.shown).placed is not None:
+        return spoken
+    current = scene.images[0].get("id") if scene.images else ""
+    if which.only_id and which.only_id == current and not spoken.perhaps:
+        return spoken
+    for instead in ("", "this image"):
+        start, end = which.placed.spans[0]
+        bare = " ".join(f"{question[:start]}{instead}{question[end:]}".split())
+        again = _spoken(bare, scene) if which.only_id else None
+        if again is not None and again.calls and not (again.rest or again.perhaps):
+            return _on_that(again, which.only_id, scene)
+    if which.many or not spoken.calls:
+        return None
+    return Spoken((), told=_WHICH_IMAGE)
+
+
+def _on_that(spoken: Spoken, on: str, scene: Scene) -> Spoken:
+    """Return the commands for the viewport of the image `on`, which was named before.
 
     "Measure the heart on the right one, then zoom to it."
     """
@@ -293,9 +322,7 @@ def _on_that(spoken: Spoken, question: str, on: str, scene: Scene) -> Spoken:
     def there(call: SpokenCall) -> SpokenCall:
         fields = scene.tools[call.tool].parameters.get("properties", {})
         takes = "viewport" in fields and not {"viewport", "layout", "what"} & call.arguments.keys()
-        if not takes or not (call.names or _IT.search(question)):
-            return call
-        return replace(call, arguments={**call.arguments, "viewport": viewport})
+        return replace(call, arguments={**call.arguments, "viewport": viewport}) if takes else call
 
     return replace(spoken, calls=tuple(map(there, spoken.calls)))
 

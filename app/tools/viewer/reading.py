@@ -108,7 +108,8 @@ _SIDED_ONE = re.compile(
 _ASKED_FOR = re.compile(
     r"\b(?:outlin|segment|contour|delineat|measur|trac(?:e|ing)\b|detect|locali[sz]|locate|find"
     r"|look for (?!\w+sel)|draw|umrand|umreiss|einzeichn|zeichne?\b|kontur|vermess|miss\b"
-    r"|mess(?:e|en)?\b|such|is there|are there|gibt es|enlarged|vergroessert)"
+    r"|mess(?:e|en)?\b|such|is there|are there|gibt es|enlarged|vergroessert"
+    r"|ctr\b|htq\b|ratio\b|quotient)"
 )
 """Words of a clause that asks for what is drawn then: "outline the heart, then hide it"."""
 _MAKES_FIRST = re.compile(
@@ -1691,7 +1692,7 @@ def _factor(text: str) -> float:
 
 
 def _name(text: str) -> str:
-    name = _ON_IT.sub("", _LEADING.sub("", text))
+    name = _ON_IT.sub("", _HERE.sub("", _LEADING.sub("", text)))
     parts = [_LEADING.sub("", part) for part in _AND.split(name)]
     if not name or any(_not_names().fullmatch(part) for part in parts):
         raise _NotMeant

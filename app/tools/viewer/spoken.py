@@ -271,6 +271,11 @@ _SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 
 
+_ZOOM_THERE = re.compile(
+    r"(?<=\w)(?P<before>,? und(?: dann)?|,(?: dann)?) (?:drauf|hin|ran|dort ?hin)zoomen\b",
+    re.IGNORECASE,
+)
+"""As in "das Herz vermessen und hinzoomen"."""
 _VERB_THEN = re.compile(r"(?P<and>\bund|,) (?P<verb>[a-zäöüß]+e?) (?:dann|danach)\b", re.IGNORECASE)
 """As in "miss das Herz und zoome dann darauf"."""
 
@@ -293,6 +298,7 @@ def _with_number(found: re.Match[str]) -> str:
 def plain(text: str) -> str:
     """Return a text with digits for numbers, and without turns of phrase that say nothing more."""
     text = _ORDINAL.sub(_with_number, text)
+    text = _ZOOM_THERE.sub(r"\g<before> darauf zoomen", text)
     text = _VERB_THEN.sub(r"\g<and> dann \g<verb>", text)
     text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)
     text = _SPOKEN_PAIR.sub(r"\g<said>\g<hundreds>\g<tens>", text)
