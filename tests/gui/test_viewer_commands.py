@@ -428,7 +428,7 @@ def test_a_run_that_hangs_the_prior_is_undone_in_one_step(
     try:
         room.begin({})
         before = look(room)
-        room.ask("compare with the prior, then invert the prior, then zoom 3x")
+        room.ask("show the prior beside it, then invert the prior, then zoom 3x")
         assert room.failed == []
         now = look(room)
         assert sorted(now.shown) == ["20220131", "20240131"]

@@ -49,7 +49,8 @@ _MANY = re.compile(
     re.IGNORECASE,
 )
 _ON_BOTH = re.compile(
-    r"\b(?:on|in|for|auf|bei) (?:both|beiden)(?= *(?:$|[.,;?!]|(?:and|und)\b|(?-i:[a-zäöü]+en)\b))",
+    r"\b(?:on|in|for|auf|bei) (?:both|beiden)"
+    r"(?= *(?:$|[.,;?!]|(?:and|und|then|please|pls|bitte)\b|(?-i:[a-zäöü]+en)\b))",
     re.IGNORECASE,
 )
 """As in "outline the heart on both", with two images open."""
@@ -274,7 +275,7 @@ def for_these_images(decision: Decision, which: ImageChoice, scene: Scene) -> De
     guessed = not settled and any(
         source == OpenImage() for step in decision.steps for source in step.sources()
     )
-    if which.many and not settled:
+    if which.many and len(settled) < len(decision.steps):
         repeated = repeated_plan(decision, which, scene)
         if repeated is not None:
             return repeated
@@ -310,6 +311,8 @@ def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
     schema = scene.tools.get(step.tool)
     slots = image_arguments(schema) if schema is not None else []
     if schema is None or not slots:
+        return step
+    if _takes_several(step, scene):
         return step
     given = step.arguments.get(slots[0])
     source = given[0] if isinstance(given, list) and given else given

@@ -31,12 +31,16 @@ _PLACED = re.compile(
     rf"(?:one|viewport|view|pane|ansicht|{NOUN})(?!\w)"
     r"|\b(?:the\s+)?(?P<bare>left|right|linke[ns]?|rechte[ns]?)(?:[ -]hand)?\s+"
     r"(?:viewport|pane|ansicht|image|film|radiograph|x-?ray|bild|aufnahme|thorax)(?!\w)"
+    r"|\b(?:the|das|die|dem|der)\s+(?P<other>other|andere[nr]?)\s+"
+    r"(?:viewport|pane|ansicht|image|film|radiograph|x-?ray|bild|aufnahme)(?!\w)"
+    r"|\b(?:the|das|die|dem|der)\s+(?:older|old|prior|earlier|alten?|älteren?|aelteren?|frühere[ns]?)"
+    r"\s+(?:film|study|radiograph|x-?ray|cxr|aufnahme|studie)(?!\w)"
     rf"|\b{OF}(?:viewport|ansicht)\s+(?P<number>\d)"
     rf"|\b{OF}(?:old|older|alten|älteren|aelteren)(?:\s+{NOUN}(?!\w)|(?=[\s,.;?!]*$))"
     rf"|\b{OF}(?P<new>newer|newest|latest|current|neueren|neuesten|neuen|aktuellen)"
     rf"(?:\s+{NOUN}(?!\w)|(?=[\s,.;?!]*$))"
     rf"|\b(?:{OF})?{NOUN}\s+(?:{OF})?(?P<year>(?:19|20)\d\d)(?!\w)"
-    r"|\bin\s+(?P<in>(?:19|20)\d\d)(?=[\s,.;?!]*$)"
+    r"|\b(?:in\s+)?(?P<in>(?:19|20)\d\d)(?=[\s,.;?!]*$)"
     rf"|\b(?:{OF})?(?P<of>(?:19|20)\d\d)(?:er)?\s+{NOUN}(?!\w)",
     re.IGNORECASE,
 )

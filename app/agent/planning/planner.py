@@ -48,6 +48,7 @@ from app.agent.repeated_calls import NAME as REPEATED
 from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
 from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken, SpokenCall
+from app.tools.text_classifier import folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,11 @@ class Planner:
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
-        spoken = _on_named_image(spoken, question, scene)
-        if spoken is None:
+        meant = _on_named_image(spoken, question, scene)
+        if meant is None:
             return self._interpret(question, scene)
-        there = bool(spoken.names) and all(map(scene.has, spoken.names))
+        spoken, named = meant
+        there = bool(spoken.names) and not _missing(spoken, scene)
         if spoken.perhaps or not (spoken.sure or there or spoken.beside):
             read = self._interpret(question, scene)
             # An answer of others counts, unless it only says that the viewer was not understood,
@@ -101,16 +103,17 @@ class Planner:
             return read if done else replace(read, plan=Reply("Nothing was changed."))
         spoken = _asking_others(spoken, scene)
         rest = _shared(question, spoken) if spoken.shared else spoken.rest
-        on = _image_meant(rest, spoken, scene)
+        on = named or _image_meant(question, rest, spoken, scene)
         other = self._interpret(rest, scene, on or "") if rest else None
         first = [*other.plan.steps] if other and isinstance(other.plan, ToolPlan) else []
         draws = any(not step.skip for step in first)
-        if any(map(scene.is_missing, spoken.names)) and not (spoken.decides or draws):
+        if _missing(spoken, scene) and not (spoken.decides or draws):
             whole = self._interpret(question, scene)
             if isinstance(whole.plan, ToolPlan):
                 return whole  # "remove the uneven background" is about no finding
         if other is not None and on is None:
-            told = replace(other, plan=Reply(_WHICH_IMAGE))
+            words = spoken.rest.partition("\n\n")[0] or question
+            told = replace(other, plan=Reply(_ON_WHICH.format(text=words)))
             other, first, draws = told, [], False
         if on:
             spoken = _on_that(spoken, on, scene)
@@ -172,6 +175,8 @@ class Planner:
         if on and which == ImageChoice():
             which = ImageChoice((on,))
         if which.placed is not None and which.ids:
+            if which.ids == (scene.images[0].get("id"),):
+                which = replace(which, ids=())  # the current one, as if none were named
             text, blank = which.placed.blanked(text), which.placed.blanked(blank)
         if which.group:
             blank = without_group(blank, which.group)
@@ -262,52 +267,87 @@ _ON_THAT = re.compile(
     r"|\b(?:its|dessen|deren)\b",
     re.IGNORECASE,
 )
+_ON_WHICH = "Not done: “{text}”. Say on which image: click its viewport and ask again."
 _WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
 _NOT_READ = "Not understood, and not done: “{text}”."
 
 
-def _image_meant(rest: str, spoken: Spoken, scene: Scene) -> str | None:
+def _missing(spoken: Spoken, scene: Scene) -> list[str]:
+    """Return the findings that commands take for granted and that their image has not."""
+    return [
+        name
+        for call in spoken.calls
+        if "to" not in call.arguments
+        for name in call.names
+        if scene.is_missing(name, _image_of(call, scene))
+    ]
+
+
+def _image_meant(question: str, rest: str, spoken: Spoken, scene: Scene) -> str | None:
     """Return the id of the image that is meant by what is asked beside commands.
+
+    It is that in the one viewport that they name, if they come first: "Invert the right one and
+    measure the heart".
 
     Returns:
         "" for the current one; None if it is not clear, since the commands change what is shown.
     """
-    changes = any({"layout", "what"} & call.arguments.keys() for call in spoken.calls)
+    changing = [call for call in spoken.calls if {"layout", "what"} & call.arguments.keys()]
     which = image_choice(spoken.rest, scene.images, scene.shown)
     if which.placed is not None:
-        moved = changes and which.placed.by_place
+        shown = [_image_named(str(call.arguments.get("viewport", "")), scene) for call in changing]
+        # "Show the prior on the right, measure the heart in the left viewport."
+        elsewhere = all(shown) and which.only_id not in shown
+        moved = bool(changing) and which.placed.by_place and not (which.ids and elsewhere)
         return None if moved or (spoken.shared and not which.ids) else which.only_id
-    named = {
-        str(call.arguments["viewport"]) for call in spoken.calls if call.arguments.get("viewport")
-    }
-    if not (named or changes) or not _ON_THAT.search(rest):
+    viewports = (call.arguments.get("viewport") for call in spoken.calls)
+    named = {str(one) for one in viewports if one and one != "all"}
+    refers = _ON_THAT.search(rest) is not None
+    if which != ImageChoice() or not (named or changing):
         return ""
-    return None if changes or len(named) > 1 else image_in(named.pop(), scene.shown) or None
+    if changing or len(named) > 1:
+        return None if refers else ""
+    image = _image_named(named.pop(), scene)
+    begins = folded(question).find(folded(spoken.rest)[:12])
+    return image or None if refers or begins > 0 else ""
 
 
-def _on_named_image(spoken: Spoken, question: str, scene: Scene) -> Spoken | None:
+def _image_named(viewport: str, scene: Scene) -> str:
+    """Return the id of the image in a viewport that an argument names; "" if that is not clear."""
+    if not viewport:
+        return ""
+    by_year = [n for n in scene.images if str(n.get("study_date") or "").startswith(viewport)]
+    if len(viewport) == len("2024") and by_year:
+        return str(by_year[0].get("id")) if len(by_year) == 1 else ""
+    return image_in(viewport, scene.shown)
+
+
+def _on_named_image(spoken: Spoken, question: str, scene: Scene) -> tuple[Spoken, str] | None:
     """Return the commands for the image that the question names, where they have lost that.
 
-    "Invert the film of 2022". None if others are asked.
+    "Invert the film of 2022".
+
+    Returns:
+        The commands and the id of that image, "" if they have it; None if others are asked.
     """
     which = image_choice(question, scene.images, scene.shown)
     says = any({"viewport", "layout", "what"} & call.arguments.keys() for call in spoken.calls)
     if which.placed is None or says or not (spoken.calls or spoken.perhaps):
-        return spoken
+        return spoken, ""
     if image_choice(spoken.rest, scene.images, scene.shown).placed is not None:
-        return spoken
+        return spoken, ""
     current = scene.images[0].get("id") if scene.images else ""
     if which.only_id and which.only_id == current and not spoken.perhaps:
-        return spoken
+        return spoken, ""
     for instead in ("", "this image"):
         start, end = which.placed.spans[0]
         bare = " ".join(f"{question[:start]}{instead}{question[end:]}".split())
         again = _spoken(bare, scene) if which.only_id else None
-        if again is not None and again.calls and not (again.rest or again.perhaps):
-            return _on_that(again, which.only_id, scene)
+        if again is not None and again.calls and not again.perhaps:
+            return _on_that(again, which.only_id, scene), which.only_id
     if which.many or not spoken.calls:
         return None
-    return Spoken((), told=_WHICH_IMAGE)
+    return Spoken((), told=_WHICH_IMAGE), ""
 
 
 def _on_that(spoken: Spoken, on: str, scene: Scene) -> Spoken:
@@ -329,8 +369,7 @@ def _on_that(spoken: Spoken, on: str, scene: Scene) -> Spoken:
 
 def _image_of(call: SpokenCall, scene: Scene) -> str:
     """Return the id of the image in a call's viewport, if that is not the current image."""
-    viewport = str(call.arguments.get("viewport") or "")
-    image = image_in(viewport, scene.shown) if viewport else ""
+    image = _image_named(str(call.arguments.get("viewport") or ""), scene)
     return "" if scene.images and image == scene.images[0].get("id") else image
 
 
@@ -366,7 +405,10 @@ def _asking_others(spoken: Spoken, scene: Scene) -> Spoken:
     "Measure the heart width, then zoom in" asks other packs, unless the width was measured.
     """
     asked = [
-        call for call in spoken.calls if call.question and any(map(scene.is_missing, call.names))
+        call
+        for call in spoken.calls
+        if call.question
+        and any(scene.is_missing(name, _image_of(call, scene)) for name in call.names)
     ]
     left = tuple(call for call in spoken.calls if call not in asked)
     if not asked or not left:

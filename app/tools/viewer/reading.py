@@ -107,11 +107,14 @@ _SIDED_ONE = re.compile(
 """One of a pair that was asked for: "outline both lungs, hide the right one"."""
 _ASKED_FOR = re.compile(
     r"\b(?:outlin|segment|contour|delineat|measur|trac(?:e|ing)\b|detect|locali[sz]|locate|find"
-    r"|look for (?!\w+sel)|draw|umrand|umreiss|einzeichn|zeichne?\b|kontur|vermess|miss\b"
+    r"|look for (?!\w+sel)|draw|umrand|umreiss|einzeichn|zeichne?\b|kontur|vermess|ausmess|miss\b"
     r"|mess(?:e|en)?\b|such|is there|are there|gibt es|enlarged|vergroessert"
     r"|ctr\b|htq\b|ratio\b|quotient)"
 )
 """Words of a clause that asks for what is drawn then: "outline the heart, then hide it"."""
+_LOOKS_FOR = re.compile(
+    r"\b(?:look\w*|check\w*)\b.* for\b|\bnach\b.* (?:schau|such|guck|seh)\w*|\bschau\w*\b.* nach\b"
+)
 _MAKES_FIRST = re.compile(
     r"(?:(?:please|bitte|can you|could you) )?(?:(?:outline|segment|contour|delineate|measure|draw"
     r"|trace|segmentiere?|umrande|vermiss|miss|zeichne)"
@@ -332,17 +335,30 @@ _VIEWPORT = re.compile(
     rf"|{_SHOWN} (?P<german>{_SIDE})"
     r"|(?P<bare>(?:linke|rechte)[ns]?)(?=$)"
     r"|(?:viewport|ansicht) (?P<number>[1-9])"
-    r"|(?P<time>prior|previous|old|earlier|current|new|voraufnahme|voruntersuchung|vorbild"
-    rf"|alten?|aktuellen?|neuen?)(?: {_SHOWN}\w*)?)(?= |$)"
+    r"|(?P<time>prior|previous|older|old|earlier|current|newer|new|voraufnahme|voruntersuchung|vorbild"
+    rf"|alten?|aktuellen?|neuen?)(?: {_SHOWN}\w*)?"
+    rf"|(?:{_SHOWN}|aufnahme) (?:of|from|von|vom) (?P<year>(?:19|20)\d\d)"
+    r"|(?P<of>(?:19|20)\d\d)(?:er)? (?:film|image|one|study|x-?ray|bild|aufnahme))(?= |$)"
 )
 """A viewport by its place or number: "the one on the right", "das rechte Bild", "viewport 2"."""
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ON_IMAGE = re.compile(
     r"(?<=\w) (?:on|in|auf|im) (?:(?:the|der|dem) )?"
     rf"(?:(?P<side>{_SIDE}) {_SHOWN}|(?:viewport|ansicht) (?P<number>[1-9])"
-    rf"|(?P<time>prior|previous|old|earlier|voraufnahme|voruntersuchung|alten)(?: {_SHOWN}\w*)?)"
-    r"(?= (?:please|bitte|annehmen|akzeptieren|ablehnen|verwerfen|loeschen|ab|an)\b|[ .!]*$)"
+    rf"|(?:{_SHOWN}|aufnahme) (?:of|from|von|vom) {_YEAR}"
+    r"|(?P<of>(?:19|20)\d\d)(?:er)? (?:film|image|one|study|x-?ray|bild|aufnahme)"
+    rf"|(?P<time>prior|previous|older|old|earlier|current|voraufnahme|voruntersuchung|alten|aktuellen)"
+    rf"(?: {_SHOWN}\w*)?"
+    rf"|(?P<both>both|beiden)(?: of them| {_SHOWN}\w{{0,3}})?)"
+    r"(?= (?:please|pls|bitte|and|und|then|dann|annehmen|akzeptieren|ablehnen|verwerfen|loeschen"
+    r"|uebernehmen|ausblenden|einblenden|ab|an|aus|ein)\b|[ .,;!]*$|[,;])"
 )
 """Where a finding lies that is decided on: "accept the nodule on the right one"."""
+_THERE = re.compile(r"(?<=\w) (?:there|dort)\b")
+_WORKS_ON = re.compile(
+    r"\b(?:go|take|jump|bring|zoom\w*|hide|show|geh\w*|spring|blend\w*|zeig\w*|ausblenden)\b"
+)
+_CLAUSES = re.compile(r"[,;:.]|\b(?:and|und|then|dann|because|since|weil|denn|but|aber)\b")
 _LATE = ("current", "new", "aktuell", "neu")
 _WORKED = re.compile(
     r"\b(?:invert\w*|flip\w*|mirror\w*|rotat\w*|turn(?! off| on)|zoom\w*|fit|reset"
@@ -351,6 +367,10 @@ _WORKED = re.compile(
 """Words of commands on an image that is named by its time: "flip the prior"."""
 _EACH = r"\b(?:(?:in|on|of|for|auf|im|bei) )?(?:the )?(?:both|all|beiden?|allen?)(?: of the)?"
 _ALL_IMAGES = re.compile(rf"{_EACH} {_SHOWN}\w{{0,3}}(?= |$)")
+_IN_BOTH = re.compile(
+    rf"\b(?:on|in|auf) (?:the )?(?:both|beiden)(?: of them| {_SHOWN}\w{{0,3}})?"
+    r"(?=$| (?:aus|ein|ausblenden|einblenden|please|bitte)\b)"
+)
 _BOTH = re.compile(rf"{_EACH}(?= |$)")
 _FOLDED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "’": "'", "‘": "'", "\u2013": "-", "\u2212": "-"}
@@ -586,10 +606,8 @@ def _read_words(text: str) -> Spoken | None:
     small = folded(text)
     if _MAKES_FIRST.match(small) and VERB.search(small):
         return Spoken((), told=_NOT_SEEN)
-    there = _ON_IMAGE.search(small) if VERB.search(small) else None
-    if there is not None and not re.search(
-        r"[,;:.]|\b(?:because|since|weil)\b", small[: there.end()]
-    ):
+    there = [*_ON_IMAGE.finditer(small)] if VERB.search(small) else []
+    if there:
         return _decided_there(small, there)
     if (alone := _without_the_rest(text)) is not None and any(map(_decides, alone.calls)):
         return alone  # what is decided before "hide the rest" was read by itself
@@ -626,15 +644,24 @@ def _read_words(text: str) -> Spoken | None:
     return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
 
 
-def _decided_there(text: str, there: re.Match[str]) -> Spoken | None:
-    """Return the decisions on findings of an image that is named by its viewport."""
-    found = _read_words(f"{text[: there.start()]}{text[there.end() :]}")
+def _decided_there(text: str, there: list[re.Match[str]]) -> Spoken | None:
+    """Return the decisions on findings of the one image that is named with them."""
+    places = [_where(one) for one in there]
+    starts = [0, *(one.end() for one in _CLAUSES.finditer(text))]
+    for one in there:
+        clause = text[max(start for start in starts if start <= one.start()) : one.start()]
+        behind = text[one.end() :].lstrip().split(" ", 1)[0]
+        if not any(said.search(f"{clause} {behind}") for said in (VERB, _WORKS_ON)):
+            return Spoken((), told=_UNDECIDED)  # "accept it, it is seen on the prior"
+    if any(place != places[0] for place in places):
+        return Spoken((), told=_UNDECIDED)
+    found = _read_words(_THERE.sub("", _ON_IMAGE.sub("", text)))
     if found is None or not found.calls:
         return found
-    if found.rest or not all(map(_decides, found.calls)):
+    seen = (_decides(call) or _is_of_findings(call) for call in found.calls)
+    if found.rest or not all(seen):
         return Spoken((), told=_UNDECIDED)
-    where = _where(there)
-    calls = (replace(call, arguments={**call.arguments, **where}) for call in found.calls)
+    calls = (replace(call, arguments={**call.arguments, **places[0]}) for call in found.calls)
     return replace(found, calls=tuple(calls))
 
 
@@ -862,6 +889,20 @@ def _loses_a_name(text: str, found: Spoken) -> bool:
     return bool((names & known_words()) - said)
 
 
+def _drops_a_request(text: str, found: Spoken) -> bool:
+    """Return whether one of several clauses asks tools for something that the commands lack."""
+    clauses = [part for clause in _SPLIT.split(folded(text)) for part in _AND.split(clause)]
+    values = (value for call in found.calls for value in call.arguments.values())
+    said = {word for value in values if isinstance(value, str) for word in words_of(value)}
+    said |= {word for part in found.rest.split() for word in words_of(part)}
+    if len(clauses) < 2:
+        return False
+    if any(_LOOKS_FOR.search(one) and _clause(one) is None for one in clauses):
+        return True
+    asked = (one for one in clauses if _ASKED_FOR.search(one))
+    return any((set(words_of(one)) & known_words()) - said for one in asked)
+
+
 def _read_towards(text: str) -> Spoken | None:
     """Return the commands; "towards the head" and how many mm are read here."""
     if (moved := _only_moved(text)) is not None:
@@ -899,6 +940,8 @@ def _read_bare(text: str) -> Spoken | None:
     if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
         return by_patterns
     learned = _learned(text)
+    if learned is not None and learned.calls and _drops_a_request(text, learned):
+        learned = None
     if by_patterns is None:
         return learned
     if decisions := [call for call in by_patterns.calls if _decides(call)]:
@@ -1407,16 +1450,38 @@ def _of_last_named(
         ),
         None,
     )
-    about_it = _IT_OR_ON_IT.search(clause) or _stripped(clause) == "ausblenden"
+    calls = _of_last_viewport(calls, clause, before)
+    about_it = (
+        _IT_OR_ON_IT.search(clause)
+        or re.search(r"\b(?:its|er|seine|ihre)\b", clause)
+        or _stripped(clause) == "ausblenden"
+    )
     if last is None or not about_it:
         return calls
     meant = " and ".join(last.names) or "all"
+    where = {k: v for k, v in last.arguments.items() if k == "viewport"}
     return tuple(
-        replace(one, arguments={**one.arguments, "which": meant}, names=last.names)
+        replace(one, arguments={**where, **one.arguments, "which": meant}, names=last.names)
         if one.arguments.get("which") == "selected"
-        else replace(one, arguments={**one.arguments, "to": meant}, names=last.names)
+        else replace(one, arguments={**where, **one.arguments, "to": meant}, names=last.names)
         if one.arguments.get("to") == "this" and last.names
         else one
+        for one in calls
+    )
+
+
+def _of_last_viewport(
+    calls: tuple[SpokenCall, ...], clause: str, before: list[tuple[SpokenCall, ...]]
+) -> tuple[SpokenCall, ...]:
+    """Return calls about findings "there" for the viewport that was named last."""
+    named_so = [
+        one.arguments["viewport"] for part in before for one in part if "viewport" in one.arguments
+    ]
+    if not named_so or not _THERE.search(clause):
+        return calls
+    where = {"viewport": named_so[-1]}
+    return tuple(
+        replace(one, arguments={**where, **one.arguments}) if _is_of_findings(one) else one
         for one in calls
     )
 
@@ -1451,6 +1516,12 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
 
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
     clause = clause.rstrip(" .,!?")
+    if (both := _IN_BOTH.search(clause)) is not None:
+        found = _called(f"{clause[: both.start()]}{clause[both.end() :]}")
+        if found and all(map(_is_of_findings, found)) and _names_are_known(Spoken(found)):
+            return tuple(
+                replace(one, arguments={**one.arguments, "viewport": "all"}) for one in found
+            )
     if (every := _ALL_IMAGES.search(clause)) and (found := _called(clause)) is not None:
         # "Close all studies" is a command of its own; "invert all images" is not.
         in_all = _placed(clause, every) if _WORKED.search(clause) else None
@@ -1483,8 +1554,11 @@ def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
 
 def _where(said: re.Match[str]) -> dict[str, Any]:
     """Return the argument for a viewport as it is `said`; for all viewports if it has no place."""
-    if time := said.groupdict().get("time"):
+    found = said.groupdict()
+    if time := found.get("time"):
         return {"viewport": "current" if time.startswith(_LATE) else "prior"}
+    if found.get("both"):
+        return {"viewport": "all"}
     place = next((text for text in said.groups() if text), "")
     return {"viewport": _place(place) if place else "all"}
 

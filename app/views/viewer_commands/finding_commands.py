@@ -352,7 +352,9 @@ class FindingCommands:
                 each = found
                 if name != which:
                     each = self._findings.named(name, where, several=True)
-                one_is_meant = not (excepted or _EVERY.fullmatch(name) or _BOTH.search(name))
+                one_is_meant = where != "all" and not (
+                    excepted or _EVERY.fullmatch(name) or _BOTH.search(name)
+                )
                 if len(each) > 1 and one_is_meant and arguments["action"] != "describe":
                     raise ToolRetry(
                         f"several findings are called “{name}”", remedy=self._findings.choices(each)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 MOST_FINDINGS = 60
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _RUN_ID = re.compile("[0-9a-f]{32}")
 
 Told = Mapping[tuple[int, str], str]
@@ -61,6 +62,8 @@ class ShownState:
             return [area.frame_of(screen.viewports[int(where) - 1])]
         if where in ("prior", "current"):
             return self._of_time(where)
+        if _YEAR.fullmatch(where):
+            return self._of_year(where)
         words = where.split()
         if words and all(one in ("left", "right", "top", "bottom") for one in words):
             there = [one for one in screen.viewports if {*words} <= {*self.place(one).split()}]
@@ -166,6 +169,19 @@ class ShownState:
         later = [one for one in workspace.studies.all if study in workspace.priors(one)]
         return [study, *later, *workspace.priors(study)]
 
+    def _of_year(self, year: str) -> list[ViewportFrame]:
+        """Return the viewports that show a study of a year, as `_of_time` chooses among them."""
+        there = [
+            one
+            for one in self._workspace.layout.screen.viewports
+            if one.acquired is not None and one.acquired.get("StudyDate").startswith(year)
+        ]
+        if self._workspace.viewport in there:
+            return [self._window.viewports.active]
+        if not there:
+            raise ToolRetry(f"no viewport shows a study of {year}", remedy="Show it first.")
+        return [self._window.viewports.frame_of(one) for one in there]
+
     # Findings
 
     def listed(self, where: str = "") -> list[Annotation]:
@@ -174,20 +190,28 @@ class ShownState:
         If a viewport is named, they are those of the series that it shows.
 
         Raises:
-            ToolRetry: There is no such viewport, or there are several.
+            ToolRetry: There is no such viewport.
         """
-        workspace, viewport = self._workspace, self.one_frame(where).viewport
-        shown, uid = viewport.frame, self.study_uid(viewport)
-        mine = [
-            item
-            for item in workspace.annotations.all()
-            if uid and workspace.study_uid_of(item.finding.image.sop_instance_uid) == uid
-        ]
-        if where and (acquired := viewport.acquired) is not None:
-            series = workspace.studies.series_of(acquired)
-            images = {one.sop_instance_uid for one in series.instances} if series else set[str]()
-            mine = [item for item in mine if item.finding.image.sop_instance_uid in images]
+        workspace, shown = self._workspace, self._workspace.viewport.frame
+        every = workspace.annotations.all()
+        if where:
+            images = {uid for one in self.frames(where) for uid in self._series_images(one)}
+            mine = [item for item in every if item.finding.image.sop_instance_uid in images]
+            shown = self.frames(where)[0].viewport.frame
+        else:
+            uid = self.study_uid(workspace.viewport)
+            mine = [
+                item
+                for item in every
+                if uid and workspace.study_uid_of(item.finding.image.sop_instance_uid) == uid
+            ]
         return sorted(mine, key=lambda i: not (shown is not None and shown.shows(i.finding.image)))
+
+    def _series_images(self, frame: ViewportFrame) -> set[str]:
+        """Return the UIDs of the images in the series that a viewport shows."""
+        acquired = frame.viewport.acquired
+        series = self._workspace.studies.series_of(acquired) if acquired is not None else None
+        return {one.sop_instance_uid for one in series.instances} if series else set()
 
     def _selected(self) -> Finding | None:
         every = self._workspace.annotations.all()

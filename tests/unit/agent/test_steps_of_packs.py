@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -42,7 +42,7 @@ def film(number: int, date: str) -> Mapping[str, Any]:
     }
 
 
-def decided(text: str, *findings: str) -> Decision:
+def decided(text: str, *findings: str, of_prior: Sequence[str] = ()) -> Decision:
     """The plan for a question with two radiographs open, or the reply."""
     scene = Scene(
         (film(1, "2024-03-01"), film(2, "2022-03-01")),
@@ -50,7 +50,13 @@ def decided(text: str, *findings: str) -> Decision:
         shown={
             "viewports": [
                 {"viewport": 1, "place": "left", "image": "image-1", "study": "current"},
-                {"viewport": 2, "place": "right", "image": "image-2", "study": "prior"},
+                {
+                    "viewport": 2,
+                    "place": "right",
+                    "image": "image-2",
+                    "study": "prior",
+                    "labels": of_prior,
+                },
             ],
             "findings": [{"label": one} for one in findings],
         },
