@@ -279,7 +279,7 @@ def for_these_images(decision: Decision, which: ImageChoice, scene: Scene) -> De
         repeated = repeated_plan(decision, which, scene)
         if repeated is not None:
             return repeated
-    return Reply(_unclear_text(which, scene)) if guessed else decision
+    return Reply(unclear_text(which, scene)) if guessed else decision
 
 
 def repeated_plan(plan: ToolPlan, which: ImageChoice, scene: Scene) -> ToolPlan | None:
@@ -368,7 +368,8 @@ def _takes_several(step: Step, scene: Scene) -> bool:
     return sum(not takes_list(fields[name]) for name in image_arguments(schema)) > 1
 
 
-def _unclear_text(which: ImageChoice, scene: Scene) -> str:
+def unclear_text(which: ImageChoice, scene: Scene) -> str:
+    """Return the reply to a question for which it is not clear which image is meant."""
     said = f'"{which.unclear}"' if which.unclear else " and ".join(which.ids)
     first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:

@@ -17,6 +17,7 @@ from app.agent.planning.image_choice import (
     image_choice,
     may_concern_another_image,
     relevant_scene,
+    unclear_text,
     without_group,
 )
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
@@ -347,7 +348,8 @@ def _on_named_image(spoken: Spoken, question: str, scene: Scene) -> tuple[Spoken
             return _on_that(again, which.only_id, scene), which.only_id
     if which.many or not spoken.calls:
         return None
-    return Spoken((), told=_WHICH_IMAGE), ""
+    told = _WHICH_IMAGE if which.ids else unclear_text(which, scene)
+    return Spoken((), told=told), ""
 
 
 def _on_that(spoken: Spoken, on: str, scene: Scene) -> Spoken:
