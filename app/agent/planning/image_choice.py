@@ -282,6 +282,23 @@ def for_these_images(decision: Decision, which: ImageChoice, scene: Scene) -> De
     return Reply(unclear_text(which, scene)) if guessed else decision
 
 
+def on_image(plan: ToolPlan, image: str) -> ToolPlan:
+    """Return a plan on another image than the current one, except for steps that take both."""
+
+    def there(value: Any) -> Any:
+        if isinstance(value, list):
+            return [there(item) for item in value]
+        return OpenImage(image) if value == OpenImage() else value
+
+    def moved(step: Step) -> Step:
+        if OpenImage(image) in step.sources():
+            return step
+        arguments = {name: there(value) for name, value in step.arguments.items()}
+        return replace(step, arguments=arguments, target=there(step.target))
+
+    return replace(plan, steps=tuple(map(moved, plan.steps)))
+
+
 def repeated_plan(plan: ToolPlan, which: ImageChoice, scene: Scene) -> ToolPlan | None:
     """Return a plan whose steps on an image run on each of the images; None if none can."""
     if REPEATED not in scene.tools:

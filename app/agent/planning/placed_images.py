@@ -23,8 +23,11 @@ ELSE = (
     r"ander\w*|vorherig\w*|vorig\w*|zweit\w*|dritt\w*|viert\w*|nächst\w*|naechst\w*|früher\w*|"
     r"frueher\w*|vor)"
 )
+_END = r"(?=\s*(?:[,.;?!]|$|(?:and|und|then|dann|please|pls|bitte|too|also|auch|as)\b))"
 _OTHER = re.compile(
-    rf"\b{OF}{ELSE}\s?(?:chest\s|thorax)?{NOUN}(?!\w)|\b{OF}prior(?!\w)", re.IGNORECASE
+    rf"\b{OF}{ELSE}\s?(?:chest\s|thorax)?{NOUN}(?!\w)|\b{OF}prior(?!\w)"
+    rf"|\b{OF}(?:other|anderen){_END}",
+    re.IGNORECASE,
 )
 _PLACED = re.compile(
     rf"\b{OF}(?P<side>left|right|linken?|rechten?)(?:[ -]hand)?\s+"
@@ -36,10 +39,11 @@ _PLACED = re.compile(
     r"|\b(?:the|das|die|dem|der)\s+(?:older|old|prior|earlier|alten?|älteren?|aelteren?|frühere[ns]?)"
     r"\s+(?:film|study|radiograph|x-?ray|cxr|aufnahme|studie)(?!\w)"
     rf"|\b{OF}(?:viewport|ansicht)\s+(?P<number>\d)"
-    rf"|\b{OF}(?:old|older|alten|älteren|aelteren)(?:\s+{NOUN}(?!\w)|(?=[\s,.;?!]*$))"
-    rf"|\b{OF}(?P<new>newer|newest|latest|current|neueren|neuesten|neuen|aktuellen)"
-    rf"(?:\s+{NOUN}(?!\w)|(?=[\s,.;?!]*$))"
+    rf"|\b{OF}(?:old|older|alten|älteren|aelteren)(?:\s+{NOUN}(?!\w)|{_END})"
+    rf"|\b{OF}(?P<new>new|newer|newest|latest|current|neueren|neuesten|neuen|aktuellen)"
+    rf"(?:\s+{NOUN}(?!\w)|{_END})"
     rf"|\b(?:{OF})?{NOUN}\s+(?:{OF})?(?P<year>(?:19|20)\d\d)(?!\w)"
+    r"|\b(?:19|20)\d\d\s+(?:and|und|&)\s+(?:19|20)\d\d\b"
     r"|\b(?:in\s+)?(?P<in>(?:19|20)\d\d)(?=[\s,.;?!]*$)"
     rf"|\b(?:{OF})?(?P<of>(?:19|20)\d\d)(?:er)?\s+{NOUN}(?!\w)",
     re.IGNORECASE,

@@ -384,7 +384,8 @@ def _lookup(
                 state = f"returned no {key}"
             else:
                 state = "failed" if message is not None else "was not run"
-            note = scene.note()
+            shown = steps[number - 1].target
+            note = scene.note(shown if isinstance(shown, OpenImage) else None)
             if fallback and note is not None:
                 if message is not None:
                     notes.append(

@@ -16,6 +16,7 @@ from app.agent.planning.image_choice import (
     for_these_images,
     image_choice,
     may_concern_another_image,
+    on_image,
     relevant_scene,
     unclear_text,
     without_group,
@@ -175,10 +176,10 @@ class Planner:
         which = image_choice(text, scene.images, scene.shown)
         if on and which == ImageChoice():
             which = ImageChoice((on,))
-        if which.placed is not None and which.ids:
+        if (placed := which.placed) is not None and which.ids:
+            text, blank = placed.blanked(text), placed.blanked(blank)
             if which.ids == (scene.images[0].get("id"),):
                 which = replace(which, ids=())  # the current one, as if none were named
-            text, blank = which.placed.blanked(text), which.placed.blanked(blank)
         if which.group:
             blank = without_group(blank, which.group)
         named = _without_repetition(scene, blank)
@@ -189,6 +190,8 @@ class Planner:
         if note and isinstance(decided, ToolPlan):
             decided = replace(decided, notes=(*decided.notes, note))
         plan = for_these_images(decided, which, replace(relevant, tools=scene.tools))
+        if placed is not None and which.only_id and isinstance(plan, ToolPlan):
+            plan = on_image(plan, which.only_id)
         if which.group and isinstance(plan, ToolPlan):
             plan = replace(plan, steps=tuple(_for_group(s, which.group, scene) for s in plan.steps))
         plan = for_patient(plan, said, scene)

@@ -347,7 +347,7 @@ _ON_IMAGE = re.compile(
     rf"(?:(?P<side>{_SIDE}) {_SHOWN}|(?:viewport|ansicht) (?P<number>[1-9])"
     rf"|(?:{_SHOWN}|aufnahme) (?:of|from|von|vom) {_YEAR}"
     r"|(?P<of>(?:19|20)\d\d)(?:er)? (?:film|image|one|study|x-?ray|bild|aufnahme)"
-    rf"|(?P<time>prior|previous|older|old|earlier|current|voraufnahme|voruntersuchung|alten|aktuellen)"
+    rf"|(?P<time>prior|previous|older|old|earlier|current|new|newer|neuen|voraufnahme|voruntersuchung|alten|aktuellen)"
     rf"(?: {_SHOWN}\w*)?"
     rf"|(?P<both>both|beiden)(?: of them| {_SHOWN}\w{{0,3}})?)"
     r"(?= (?:please|pls|bitte|and|und|then|dann|annehmen|akzeptieren|ablehnen|verwerfen|loeschen"
@@ -1473,15 +1473,21 @@ def _of_last_named(
 def _of_last_viewport(
     calls: tuple[SpokenCall, ...], clause: str, before: list[tuple[SpokenCall, ...]]
 ) -> tuple[SpokenCall, ...]:
-    """Return calls about findings "there" for the viewport that was named last."""
+    """Return calls about "there", or about "it" where that is an image, for its viewport."""
     named_so = [
         one.arguments["viewport"] for part in before for one in part if "viewport" in one.arguments
     ]
-    if not named_so or not _THERE.search(clause):
+    if not named_so:
+        return calls
+    last = before[-1][-1]
+    is_image = "viewport" in last.arguments and not last.names
+    if not (_THERE.search(clause) or (is_image and _IT_OR_ON_IT.search(clause))):
         return calls
     where = {"viewport": named_so[-1]}
     return tuple(
-        replace(one, arguments={**where, **one.arguments}) if _is_of_findings(one) else one
+        replace(one, arguments={**where, **one.arguments})
+        if _is_of_findings(one) or _is_in_a_viewport(one)
+        else one
         for one in calls
     )
 

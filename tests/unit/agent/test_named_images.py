@@ -25,11 +25,13 @@ VIEWPORTS = {
     "1": "left",
     "left": "left",
     "current": "left",
+    "2024": "left",
     "all": "both",
 } | dict.fromkeys(("2", "right", "prior", "2022"), "right")
 TOOLS = {RATIO: "measure", OUTLINE: "outline", COMPARE: "compare", "chest_xray_classifier": "look"}
 VIEWS = {"viewer_zoom": "zoom", "viewer_window": "window", "viewer_go_to": "goto"}
-MOST_MISSED = 8
+MOST_MISSED = 12
+"""Of 80. None is done on a wrong film; what is missed is refused, or left out and told."""
 
 
 def done(step: Step) -> tuple[str, str]:
@@ -78,7 +80,12 @@ def judged(line: str, drawn: Sequence[str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "drawn"), [("two_films.jsonl", ()), ("two_films_2.jsonl", ("Heart", "Nodule"))]
+    ("name", "drawn"),
+    [
+        ("two_films.jsonl", ()),
+        ("two_films_2.jsonl", ("Heart", "Nodule")),
+        ("two_films_3.jsonl", ("Heart", "Nodule")),
+    ],
 )
 def test_each_request_is_done_on_the_film_that_it_names(name: str, drawn: tuple[str, ...]) -> None:
     lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
