@@ -100,12 +100,17 @@ _NOT = frozenset(
     ("not", "no", "isn't", "isnt", "aren't", "arent", "nicht", "nothing", "nichts", "don't")
 )
 _SOME = re.compile(r"kein\w*")
+_IS_NONE = re.compile(
+    r"(?:das|es|dies) ist (?:gar |doch |wirklich |ja )?kein(?:er|e|es|s)"
+    r"|(?:that|it|this)(?:'?s| is) not one|(?:that|it|this) isn'?t one"
+)
+"""As in "reject the nodule, that is not one"."""
 _OF_REASON = frozenset(
     """
     it that this they those these thats its theyre the a an only just really clearly all both so
     yes ja is are looks look there here das es er sie der die den dem ein eine einen nur ist
     sind sieht aus wirkt da hier in wirklich alle alles beide beides i am so-called believe buy
-    glaube glaub ich with i'm
+    glaube glaub ich with i'm old alt alte alter altes alten
     """.split()  # noqa: SIM905
 )
 """Words of a reason that say nothing alone."""
@@ -348,6 +353,8 @@ def _subject(clause: str) -> str:
 
 def _is_reason(clause: str) -> bool:
     """Return whether a clause is a reason: one statement of which each word is known."""
+    if _IS_NONE.fullmatch(clause.strip(" .!")):
+        return True
     words = _words(clause)
     told = _WELL | _ILL | _THINGS
     if not all(

@@ -130,7 +130,8 @@ _ASKED_BEFORE = re.compile(r"(?P<question>[^?]+\?)\s+(?P<command>[^?]+)")
 """A question, and a command behind it: "is the heart enlarged? zoom to it"."""
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
 _STUDY = re.compile(
-    r"\b(?:prior|previous (?:film|study|one)|old (?:film|study|one)|voraufnahme|voruntersuchung)\b"
+    r"\b(?:prior|previous (?:film|study|one)|old (?:film|study|one)|voraufnahme|voruntersuchung"
+    r"|(?:19|20)\d\d (?:film|study|one)|aufnahme von (?:19|20)\d\d)\b"
 )
 _BUT = re.compile(
     r"\b(?:except(?: for)?|apart from|other than|ausser|bis auf"
@@ -283,6 +284,11 @@ _DENIES = re.compile(
     r"\b(?:not|no|never|nicht|nie|don't|dont|doesn't|isn't|without|ohne)\b|\bkein|\bif\b|\bwenn\b"
 )
 _TOO = re.compile(r"\b(?:too|zu) (?:bright|light|dark|hell|dunkel)\b")
+_TOO_MUCH = re.compile(
+    r"(?:(?:that|it|this|das|es)(?:'?s| is| ist)? )?(?:too|zu|much too|viel zu)"
+    r" (?:bright|light|dark|hell|dunkel|hart|weich|hard|soft|flat|flach|grell|gross|klein|small|big)"
+)
+"""A remark on how the image looks, which asks for nothing by itself."""
 _BEGINS_WITH_DENIAL = re.compile(
     r"(?:(?:no|nein|please|bitte|and|und|but|aber|ok\w*)[ ,]+)*"
     r"(?:don't|dont|do not|never|nicht|nie|keine?[mnrs]?|no(?= \w)|lass\w* das)\b"
@@ -619,7 +625,9 @@ def _read_words(text: str) -> Spoken | None:
         return Spoken((), told=_NOW)
     if decisions and not _decides_plainly(small, said, found, decisions):
         return Spoken((), told=_UNDECIDED)
-    if decisions and found.rest and is_remark(folded(found.rest)):
+    if _TOO_MUCH.fullmatch(folded(found.rest)) or (
+        decisions and found.rest and is_remark(folded(found.rest))
+    ):
         found = replace(found, rest="")
     if _DENIED.search(said) and any(map(_loses, found.calls)):
         return Spoken(())

@@ -67,7 +67,7 @@ _PLACE_IN_WORDS = re.compile(
 _CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?!.*\?)", re.IGNORECASE)
 """As in "den Rundherd kannst du verwerfen"."""
 _PLANE_IN = re.compile(
-    r"\b((?:[ck]oronal|sagit+al|axial)\w*(?: (?:plane|view|ebene|ansicht))?)"
+    r"\b((?:[ck]orona[lr]|sagit+al|axial)\w*(?: (?:plane|view|ebene|ansicht))?)"
     r" (?:on|in|with|at|im|mit) (?=(?:the |dem |a )?(?:[^\W\d_]+ ?(?:win\w*|fenster)|bones?"
     r"|lungs?)\b)",
     re.IGNORECASE,
@@ -246,6 +246,27 @@ _HIDE_BOTH = re.compile(
     r"|patient )?(?:texts?|names?))[ .!]*$",
     re.IGNORECASE,
 )
+_TEXTS = (
+    r"(?:(?:the |all |die |alle )*(?:corner |image |patient )?(?:texts?|names?|panels|sidebars?)"
+    r"|(?:die |alle )*(?:bild|eck)?texte?|(?:die |alle )*(?:seiten)?(?:leisten|panels?))"
+)
+_HIDE_TEXTS_TOO = re.compile(
+    r"^(?P<verb>(?:please )?(?:hide|show|remove|turn off)) (?P<one>[^,;.]+) and "
+    rf"(?P<other>{_TEXTS})[ .!]*$|^(?P<blende>(?:bitte )?blende?) (?P<eins>[^,;.]+) und "
+    rf"(?P<zwei>{_TEXTS})"
+    r" (?P<aus>aus|ein)[ .!]*$",
+    re.IGNORECASE,
+)
+"""As in "hide both lungs and the image texts", which are commands of two kinds."""
+
+
+def _each_hidden(found: re.Match[str]) -> str:
+    if found["verb"]:
+        return f"{found['verb']} {found['one']}, {found['verb']} {found['other']}"
+    verb, particle = found["blende"], found["aus"]
+    return f"{verb} {found['eins']} {particle}, {verb} {found['zwei']} {particle}"
+
+
 _SIDES_IN_A_ROW = re.compile(
     r"\b(left|right|links|rechts) (?=(?:the |die |das )?(?:new|old|current|prior|neu|alt"
     r"|aktuell)\w*\b)",
@@ -312,6 +333,7 @@ def plain(text: str) -> str:
     text = _NO_COMMA_DE.sub(lambda one: f"{one[0]},", text)
     text = _IN_WINDOW.sub(r"\g<does> and \g<window>", text)
     text = _HIDE_BOTH.sub(r"\g<verb> \g<one>, \g<verb> \g<other>", text)
+    text = _HIDE_TEXTS_TOO.sub(_each_hidden, text)
     text = _SIDES_IN_A_ROW.sub(r"\1, ", text)
     text = _BESIDE.sub(r"\g<planes>", text)
     text = _WINDOW_FOR.sub(r"\g<what> window", text)

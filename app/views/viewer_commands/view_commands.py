@@ -526,7 +526,9 @@ class ViewCommands:
                 if flipped:
                     self._trigger(command)
         elif name in ("show panels", "hide panels"):
-            self._window.arrangement.show_panels(name == "show panels")
+            shown = name == "show panels"
+            self._window.arrangement.show_panels(shown)
+            return ViewerAnswer(f"Panels: {'shown' if shown else 'hidden'}.", {"done": name})
         elif name == "not inverted":
             if self._workspace.layout.active.display.invert:
                 action.trigger()
