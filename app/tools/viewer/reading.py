@@ -286,7 +286,8 @@ _DENIES = re.compile(
 _TOO = re.compile(r"\b(?:too|zu) (?:bright|light|dark|hell|dunkel)\b")
 _TOO_MUCH = re.compile(
     r"(?:(?:that|it|this|das|es)(?:'?s| is| ist)? )?(?:too|zu|much too|viel zu)"
-    r" (?:bright|light|dark|hell|dunkel|hart|weich|hard|soft|flat|flach|grell|gross|klein|small|big)"
+    r" (?:bright|light|dark|hell|dunkel|hart|weich|hard|soft|flat|flach|grell|gross|klein|small"
+    r"|big)"
 )
 """A remark on how the image looks, which asks for nothing by itself."""
 _BEGINS_WITH_DENIAL = re.compile(
