@@ -84,11 +84,11 @@ def _plane(image: Instance) -> FramePlane:
 
 
 def _away_from(current: Instance | None, prior: Instance | None) -> float:
-    """mm from the middle of the current image, where it really lies before, to the prior image."""
+    """mm from where `PLACE` is on the current image, where it really lies before, to the prior."""
     assert current is not None
     assert prior is not None
-    middle = _plane(current).point((NOW.size[0] - 1) / 2, (NOW.size[1] - 1) / 2)
-    return abs(_plane(prior).pixel(at(MOVED, middle))[2])
+    x, y, _ = _plane(current).pixel(PLACE)
+    return abs(_plane(prior).pixel(at(MOVED, _plane(current).point(x, y)))[2])
 
 
 def test_a_question_registers_pairs_tables_and_links(room: Room):
@@ -111,7 +111,36 @@ def test_a_question_registers_pairs_tables_and_links(room: Room):
     room.workspace.layout.activate(left)
     room.window.canvas.scroller.step(4)
     room.settle()
-    assert _away_from(left.acquired, right.acquired) <= THEN.spacing[2] / 2 + 1
+    assert _away_from(left.acquired, right.acquired) <= (THEN.spacing[2] + NOW.spacing[2]) / 2 + 1
+
+
+def test_the_prior_hangs_at_its_mark_and_linked_scrolling_keeps_the_pair_together(room: Room):
+    """The marks lie far from the middle, where the tilt shifts a slice, and 8 mm apart."""
+    before = at(MOVED, PLACE)
+    drawn = (before[0], before[1], before[2] - 8)
+    image = min(slices(room, "2023"), key=lambda one: abs(_plane(one).pixel(drawn)[2]))
+    show(room, "2024", 30)
+    draw(room, "2024", PLACE, 15)
+    draw(room, "2023", drawn, 10)
+    room.ask("compare with the prior")
+    assert "1 pair of marks" in room.said
+    left, right = room.workspace.layout.screen.viewports
+    assert right.acquired is image
+    shown = left.acquired
+    room.workspace.layout.activate(left)
+    room.window.canvas.scroller.step(4)
+    room.settle()
+    assert right.acquired is not image
+    room.window.canvas.scroller.step(-4)
+    room.settle()
+    assert (left.acquired, right.acquired) == (shown, image)
+    # The prior leads the current study as well.
+    room.workspace.layout.activate(right)
+    room.window.canvas.scroller.step(3)
+    room.settle()
+    room.window.canvas.scroller.step(-3)
+    room.settle()
+    assert (left.acquired, right.acquired) == (shown, image)
 
 
 @pytest.mark.parametrize("question", ["has it grown?", "vergleiche mit der Voraufnahme"])

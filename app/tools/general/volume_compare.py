@@ -398,6 +398,7 @@ class _Comparison:
         self, current: Scan, prior: Scan, to_prior: Points, tolerance: float, context: ToolContext
     ) -> None:
         self.scans, self.to_prior, self.tolerance = (current, prior), to_prior, tolerance
+        self._back: Points = np.linalg.inv(to_prior).astype(np.float64)
         self.context = context
         self.proposed = self.others = 0
         self.sides = (self._marks(current), self._marks(prior))
@@ -445,14 +446,13 @@ class _Comparison:
         """Set the pairs, their rows, and where each mark lies on the other study."""
         self.paired = True
         self.pairs = volume_marks.pairs_of(*self.sides, self.to_prior, self.tolerance)
-        back: Points = np.linalg.inv(self.to_prior).astype(np.float64)
         for number, (i, j, _) in enumerate(self.pairs, 1):
             now = None if i is None else self.sides[0][i]
             then = None if j is None else self.sides[1][j]
             name = self.name(number)
             self.rows += volume_marks.rows_of(name, now, then, self.to_prior)
             if then is not None:
-                self._place(f"Prior, {name}", then, now, 0, back)
+                self._place(f"Prior, {name}", then, now, 0, self._back)
             if now is not None:
                 self._place(f"Now, {name}", now, then, 1, self.to_prior)
 
@@ -509,21 +509,45 @@ class _Comparison:
 
     def shown_pair(self) -> tuple[ImageRef, ImageRef | None]:
         """Return the image to show of the current study, and the one at the same place before."""
-        first = next((i for i, _, _ in self.pairs if i is not None), None)
         current, prior = self.scans
         image = current.snapshot
-        point = np.array(_middle(image))
-        if first is not None:
-            mark = self.sides[0][first]
-            point = mark.centre
-            if (found := slice_at(current, point)) is not None:
-                image = self.context.images.resolve(*found[:2])
         if not self.paired:
             return image.ref, prior.snapshot.ref
-        there = slice_at(prior, volume_marks.moved(point, self.to_prior))
+        point = np.array(_middle(image))
+        before = volume_marks.moved(point, self.to_prior)
+        if self.pairs:  # the first is a pair, where there is one
+            point, before = self._centres(*self.pairs[0][:2])
+            if (found := slice_at(current, point)) is not None:
+                image = self.context.images.resolve(*found[:2])
+        there = slice_at(prior, before)
         if there is None:
             return image.ref, None
         return image.ref, self.context.images.resolve(*there[:2]).ref
+
+    def _centres(self, i: int | None, j: int | None) -> tuple[Points, Points]:
+        """Return the middles (mm) of a pair on both series; of a lone mark, where it would lie."""
+        if i is None:
+            assert j is not None
+            before = self.sides[1][j].centre
+            return volume_marks.moved(before, self._back), before
+        now = self.sides[0][i].centre
+        before = volume_marks.moved(now, self.to_prior) if j is None else self.sides[1][j].centre
+        return now, before
+
+    def linked_places(self) -> list[list[list[float]]]:
+        """Return for each pair its place (mm) on both series, on the slices that show it."""
+        found: list[list[list[float]]] = []
+        for i, j, _ in self.pairs:
+            centres = self._centres(i, j)
+            slices = [slice_at(*one) for one in zip(self.scans, centres, strict=True)]
+            places: list[list[float]] = []
+            for centre, one in zip(centres, slices, strict=True):
+                if one is not None:
+                    x, y, z = centre.tolist()
+                    places.append([*one[2].point(*one[2].pixel((x, y, z))[:2])])
+            if len(places) == len(centres):
+                found.append(places)
+        return found
 
 
 def _middle(image: ImageSnapshot) -> tuple[float, float, float]:
@@ -659,7 +683,11 @@ def _artifact(made: _Comparison, context: ToolContext) -> Artifact:
         role="file",
         title="Registration",
         source=current,
-        options={"prior": prior.sop_instance_uid, "to_prior": matrix},
+        options={
+            "prior": prior.sop_instance_uid,
+            "to_prior": matrix,
+            "pairs": made.linked_places(),
+        },
     )
 
 
