@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -96,6 +96,9 @@ class VolumeCompareOutput(BaseModel):
     pairs: list[dict[str, Any]]
     only_in_the_current: list[str]
     only_in_the_prior: list[str]
+    rejected: dict[str, str] = Field(
+        description="Marks that have no partner because that of this study was rejected."
+    )
     rows: list[dict[str, Any]] = Field(description="A figure of a mark in each row.")
     measurements: dict[str, dict[str, float]]
     dates: dict[str, str]
@@ -391,6 +394,8 @@ class _Comparison:
         rows: The figures of each pair.
         findings: Where each mark lies on the other study.
         outside: Names of marks whose place the other series does not show.
+        rejected: Name of a mark -> the study, "current" or "prior", on which its partner was
+            rejected. Such a mark is neither a pair nor new or gone.
         proposed: Numbers of tools' findings that nobody has accepted, and of other marks.
     """
 
@@ -401,28 +406,35 @@ class _Comparison:
         self._back: Points = np.linalg.inv(to_prior).astype(np.float64)
         self.context = context
         self.proposed = self.others = 0
-        self.sides = (self._marks(current), self._marks(prior))
+        marks = [self._marks(one) for one in (current, prior)]
+        self.sides = (marks[0][0], marks[1][0])
+        self._refused = (marks[0][1], marks[1][1])
+        self.rejected: dict[str, str] = {}
         self.paired = False
         self.pairs: list[tuple[int | None, int | None, float | None]] = []
         self.findings: list[Finding] = []
         self.outside: list[str] = []
         self.rows: list[Row] = []
 
-    def _marks(self, scan: Scan) -> list[Mark]:
-        """Return what a person drew or accepted on a series, in patient mm."""
+    def _marks(self, scan: Scan) -> tuple[list[Mark], list[Mark]]:
+        """Return what a person drew or accepted on a series, and what was rejected, in mm."""
         found: list[Mark] = []
+        rejected: list[Mark] = []
         for name, finding in self.context.images.marks(scan.name):
-            if finding.provenance.tool == SPEC.name or finding.state is State.REJECTED:
+            if finding.provenance.tool == SPEC.name:
                 continue
             if finding.state is State.PROPOSED and finding.provenance.run_id:
                 self.proposed += 1
                 continue
             mark = self._mark(name, finding)
-            if mark is None:
+            if finding.state is State.REJECTED:
+                rejected += [mark] if mark is not None else []
+            elif mark is None:
                 self.others += 1
             else:
                 found.append(mark)
-        return volume_marks.joined(found, scan.step_mm)
+        step = scan.step_mm
+        return volume_marks.joined(found, step), volume_marks.joined(rejected, step)
 
     def _mark(self, image: str, finding: Finding) -> Mark | None:
         plane, frame = finding.plane, None
@@ -450,11 +462,31 @@ class _Comparison:
             now = None if i is None else self.sides[0][i]
             then = None if j is None else self.sides[1][j]
             name = self.name(number)
-            self.rows += volume_marks.rows_of(name, now, then, self.to_prior)
+            rows = volume_marks.rows_of(name, now, then, self.to_prior)
+            if study := self._partner_rejected(now, then):
+                self.rejected[name] = study
+                why = f"the mark on the {study} study was rejected"
+                self.rows += [replace(row, why=why) for row in rows]
+                continue
+            self.rows += rows
             if then is not None:
                 self._place(f"Prior, {name}", then, now, 0, self._back)
             if now is not None:
                 self._place(f"Now, {name}", now, then, 1, self.to_prior)
+
+    def _partner_rejected(self, now: Mark | None, then: Mark | None) -> str:
+        """Return the study on which a rejected mark is the partner of a lone one, or ""."""
+        if now is not None and then is not None:
+            return ""
+        side, mark, matrix = (1, now, self.to_prior) if then is None else (0, then, self._back)
+        assert mark is not None
+        place = volume_marks.moved(mark.centre, matrix)
+        alike = any(
+            float(np.linalg.norm(place - one.centre)) <= self.tolerance
+            and (one.kind == mark.kind or one.name.casefold() == mark.name.casefold())
+            for one in self._refused[side]
+        )
+        return ("current", "prior")[side] if alike else ""
 
     def name(self, number: int) -> str:
         """Return what the pair with a number is called, from 1."""
@@ -607,7 +639,8 @@ def _result(
     for number, (i, j, away) in enumerate(made.pairs, 1):
         name = made.name(number)
         if i is None or j is None:
-            alone[i is None].append(name)
+            if name not in made.rejected:
+                alone[i is None].append(name)
             continue
         names = [made.sides[0][i].name, made.sides[1][j].name]
         pairs.append(
@@ -625,6 +658,7 @@ def _result(
         "pairs": pairs,
         "only_in_the_current": alone[0],
         "only_in_the_prior": alone[1],
+        "rejected": made.rejected,
         "outside": made.outside,
         "rows": rows,
         "measurements": _figures(made.rows),
@@ -709,5 +743,7 @@ def _summary(output: dict[str, Any], metadata: dict[str, Any]) -> str:
         f"marks, {only[0]} only in the current study, {only[1]} only in the prior."
     )
     text += f" {'; '.join(changes)}." if changes else ""
+    for mark, study in output["rejected"].items():
+        text += f" {mark} is not compared: the mark on the {study} study was rejected."
     warnings = metadata["warnings"]
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
