@@ -310,17 +310,17 @@ _ANATOMY = ("chest_xray_segmentation", "cardiothoracic_ratio", SPEC.name)
 """Tools whose findings are structures, or come of a comparison: they are in the table anyway."""
 
 
-def _regions(image: ComparedImage) -> list[Region]:
-    """Return the user's boxes, and the regions that tools found and nobody rejected."""
+def _regions(image: ComparedImage, *, rejected: bool = False) -> list[Region]:
+    """Return the user's boxes and the regions that tools found: those kept, or those `rejected`."""
     drawn = [
         Region(_name_of_drawn(one), (s.x0, s.y0, s.x1, s.y1), "as drawn by hand")
         for one in image.snapshot.drawn
-        if isinstance(s := one.geometry, Box)
+        if isinstance(s := one.geometry, Box) and (one.state is State.REJECTED) == rejected
     ]
     found = (
         one
         for one in image.snapshot.found
-        if one.state is not State.REJECTED and one.provenance.tool not in _ANATOMY
+        if (one.state is State.REJECTED) == rejected and one.provenance.tool not in _ANATOMY
     )
     boxes = ((one, _box_around(one.geometry)) for one in found)
     return [
@@ -375,6 +375,11 @@ def _paired_regions(
         if one and other and one.isdisjoint(other)
     }
     pairs = comparison.match_boxes(now, placed, _margin(current), apart)
+    refused = [_regions(side, rejected=True) for side in (current, prior)]
+    places_of = [
+        [one.box for one in refused[0]],
+        [comparison.bounds(comparison.moved_box(one.box, to_current)) for one in refused[1]],
+    ]
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(
         current.xray, prior.xray, alignment.degrees, alignment.scale
@@ -390,6 +395,13 @@ def _paired_regions(
         name, made = _told(sides)
         boxes = [None if side is None else side.box for side in sides]
         row = comparison.box_row(number, (boxes[0], boxes[1]), spacings, against, name, made)
+        if i is None or j is None:
+            own, side = (now[i], 1) if i is not None else (placed[j or 0], 0)
+            if any(comparison.same_place(own, box, _margin(current)) for box in places_of[side]):
+                film = ("current", "prior")[side]
+                row = replace(row, state="", why=f"the mark on the {film} film was rejected")
+                rows.append(row)
+                continue
         rows.append(row)
         said = f"{name[:1].lower()}{name[1:]} {number}{f' ({row.state})' if row.state else ''}"
         compared = name, boxes, row.comparable

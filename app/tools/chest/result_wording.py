@@ -135,7 +135,7 @@ def _not_compared(output: Data, targets: frozenset[str]) -> list[Sentence]:
     rows: Sequence[Data] = output.get("rows") or ()
     others = {"lesion": "Lesion", "finding": "The finding that you named"}
     unlabelled = [name for target, name in others.items() if target in targets][:1]
-    names = _asked(targets) or unlabelled
+    names = _asked(targets) or unlabelled or (["Heart"] if "heart" in targets else [])
     laid: Data = output.get("registration") or {}
     told: list[Sentence] = []
     for name in names:
@@ -149,6 +149,9 @@ def _not_compared(output: Data, targets: frozenset[str]) -> list[Sentence]:
         elif laid.get("accepted") is False:
             why = one_line(str(laid.get("why"))).rstrip(".")
             why = f"the films could not be aligned: {why}"
+            told.append(Sentence(f"**{name}: not compared:** {why}."))
+        elif alone := [row for row in own if not row["state"]]:
+            why = one_line(str(alone[0]["why"])).rstrip(".")
             told.append(Sentence(f"**{name}: not compared:** {why}."))
         elif {row["state"] for row in own} >= {"new", "gone"}:
             why = "the marks on the two films do not lie in one place"
@@ -173,8 +176,10 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 def _is_about(row: Data, name: str) -> bool:
     """Return whether a row compares the finding; a box that the user left unnamed may be it."""
     what = str(row["what"]).casefold().translate(_UMLAUTS)
-    if name == "Cardiomegaly" and what == "cardiothoracic ratio":
+    if name in ("Cardiomegaly", "Heart") and what == "cardiothoracic ratio":
         return True
+    if name == "Heart":
+        return False
     if not what.endswith(", longer side"):
         return False
     if what.startswith("marked box"):

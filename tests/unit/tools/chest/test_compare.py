@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
+from app.agent.answers.german import in_german
 from app.errors import Cancelled
 from app.imaging.findings import Box, Finding, Mask, Polygon, Provenance, State, new_id
 from app.imaging.space.geometry import edge_letters
@@ -31,6 +32,7 @@ from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparison import XRay
 from app.tools.chest.model_pictures import MIRRORED_NOTE
 from app.tools.chest.registration import View, register, resample
+from app.tools.chest.result_wording import WORDINGS
 from app.tools.chest.segmenter import Segmenter
 from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import masks
@@ -709,6 +711,48 @@ def test_different_findings_in_one_place_are_no_pair(
     found_on(two.bench, 1, (now, square((60.0, 60.0), 20.0)))
     rows = [row for row in two.run().output["rows"] if "longer" in row["what"]]
     assert sorted(row["state"] for row in rows) == states
+
+
+@pytest.mark.parametrize("rejected", ["current", "prior", "both"])
+def test_a_rejected_mark_is_no_change_and_is_named_where_its_partner_stands(
+    two: Pair, rejected: str
+):
+    drawn = chest()
+    two.open(drawn)
+    two.open(drawn)
+    for number, film in enumerate(("prior", "current")):
+        state = State.REJECTED if rejected in (film, "both") else State.ACCEPTED
+        found_on(two.bench, number, ("nodule", square((60.0, 60.0), 30.0)), state=state)
+    result = two.run()
+    rows = [row for row in result.output["rows"] if "longer" in row["what"]]
+    assert result.findings == ()
+    if rejected == "both":
+        assert rows == []
+        return
+    (row,) = rows
+    assert (row["state"], row["comparable"], row["change"]) == ("", False, None)
+    assert row["why"] == f"the mark on the {rejected} film was rejected"
+    said = spoken(result, "Nodule")
+    assert said.startswith(f"**Nodule: not compared:** the mark on the {rejected} film was rej")
+    assert "**new**" not in said
+    assert "**gone**" not in said
+    assert "wurde abgelehnt" in in_german(said).splitlines()[0]
+
+
+def spoken(result: ToolResult, *targets: str) -> str:
+    """The lines of the answer to a question that names something."""
+    (wording,) = [one for one in WORDINGS if one.tool == "chest_xray_compare"]
+    assert wording.answer is not None
+    lines = wording.answer({**result.metadata, **result.output}, frozenset(targets))
+    return "\n".join(" ".join(one.text for one in line) for line in lines)
+
+
+def test_asked_for_the_heart_a_ratio_that_cannot_be_compared_is_said_first(two: Pair):
+    two.open(chest(), ViewPosition="AP")
+    two.open(chest())
+    assert spoken(two.run(), "heart").startswith(
+        "**Heart: its size could not be compared:** the views differ (AP before, PA now)."
+    )
 
 
 def test_a_mask_is_compared_by_the_box_around_it(two: Pair):
