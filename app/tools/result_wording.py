@@ -70,6 +70,8 @@ class AnswerContext:
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
         results: The results of this run, where they are known.
         images: The notes on the open images, the current one first.
+        known: Names of the tools that gave a result in the whole conversation, on images of the
+            current image's patient.
     """
 
     kinds: frozenset[str]
@@ -78,6 +80,7 @@ class AnswerContext:
     lacks: Callable[[str], bool] = lambda _: False
     results: Sequence[CallResult] = ()
     images: Sequence[Data] = ()
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,18 @@ def test_a_question_registers_pairs_tables_and_links(room: Room):
     assert _away_from(left.acquired, right.acquired) <= (THEN.spacing[2] + NOW.spacing[2]) / 2 + 1
 
 
+def test_a_comparison_is_offered_with_findings_until_there_is_one(room: Room):
+    offer = "Ask “Compare with the prior”"
+    show(room, "2024", 18)
+    room.ask("lung window")
+    assert offer not in room.said
+    room.ask("what is abnormal here?")
+    assert offer in room.said
+    for question in ("compare with the prior", "lung window", "what is abnormal here?"):
+        room.ask(question)
+        assert offer not in room.said, question
+
+
 def test_the_prior_hangs_at_its_mark_and_linked_scrolling_keeps_the_pair_together(room: Room):
     """The marks lie far from the middle, where the tilt shifts a slice, and 8 mm apart."""
     before = at(MOVED, PLACE)

@@ -284,7 +284,8 @@ def not_looked_for(director: Director, plans: Plans) -> str:
     results = [call_result_of(item) for item in director.record.of_this_run() if item.message.ok]
     ran = frozenset(item.tool for item in results)
     scene, kinds = intent.scene, frozenset(intent.kinds)
-    told = AnswerContext(kinds, ran, intent.targets, scene.lacks, results, scene.images)
+    known = _known_tools(director.record, scene.images)
+    told = AnswerContext(kinds, ran, intent.targets, scene.lacks, results, scene.images, known)
     asked = [note for note in scene.images if note.get("id") in intent.images]
     asked = asked or list(scene.images[:1])
     lines = [
@@ -295,6 +296,14 @@ def not_looked_for(director: Director, plans: Plans) -> str:
     ]
     lines += [sentence for _, sentence in director.unmet()]
     return "\n".join([NOT_LOOKED_FOR[0], *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _known_tools(record: CallLog, notes: Notes) -> frozenset[str]:
+    """Return the tools that gave a result on images of the current image's patient, in any run."""
+    others = [record.sources(note) for note in notes if note.get("patient")]
+    foreign = frozenset[str]().union(*others)
+    good = (item for item in record.all() if item.message.ok)
+    return frozenset(i.call.name for i in good if not i.sources or not i.sources <= foreign)
 
 
 def _concerns(pack: PackPlan, ran: Collection[str], asked: Notes) -> bool:

@@ -206,7 +206,7 @@ def _cells(row: Data) -> tuple[str, str, str, str]:
 
 def _prior_open(answer: AnswerContext) -> list[str]:
     """Return a sentence on the latest earlier image of surely the same patient that is open."""
-    if _COMPARE in answer.ran:
+    if _COMPARE in answer.ran | answer.known:
         return []
     days = [
         (int(note["days_before_current"]), _view_and_date(note))

@@ -33,6 +33,10 @@ _PREFIX = "marked: "
 TARGETS = tuple((f"{_PREFIX}{name}", words) for name, words in _NAMED.items())
 """What a question may ask the change of, with the words for it."""
 _TOOL = "volume_compare"
+_ABOUT_FINDINGS = frozenset(
+    ("everything", "visible", "describe", "all", "analyse", "generic", "state", "disease")
+)
+"""Kinds of question, of this pack and others, that ask for what is to be found on an image."""
 _MARK = (
     "To have something compared, measure or outline it on both series, or accept a finding on "
     "each, and ask again."
@@ -194,10 +198,15 @@ def _change(row: Data) -> str:
 
 
 def prior_open(answer: AnswerContext) -> list[str]:
-    """Return a sentence on the latest earlier scan of surely the same patient that is open."""
+    """Return a sentence on the latest earlier scan of surely the same patient that is open.
+
+    It stands where findings are asked for, and nothing was compared in this conversation.
+    """
     shown = answer.images[0] if answer.images else {}
     modality = shown.get("modality")
-    if _TOOL in answer.ran or modality not in MODALITIES:
+    if _TOOL in answer.ran | answer.known or modality not in MODALITIES:
+        return []
+    if not answer.kinds & _ABOUT_FINDINGS:
         return []
     days = [
         int(note["days_before_current"])

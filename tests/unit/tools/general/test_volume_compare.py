@@ -581,10 +581,14 @@ def test_what_a_question_names_is_read_from_it(question: str, named: set[str]):
 def test_an_open_prior_scan_is_told_of_where_none_was_compared():
     now = {"id": "image-1", "modality": "CT"}
     then = {"id": "image-2", "modality": "CT", "days_before_current": 365}
-    told = AnswerContext(frozenset(), frozenset(), frozenset(), images=(now, then))
+    asked = frozenset({"disease"})
+    told = AnswerContext(asked, frozenset(), frozenset(), images=(now, then))
     assert "365 days before" in prior_open(told)[0]
     assert prior_open(replace(told, ran=frozenset({"volume_compare"}))) == []
+    assert prior_open(replace(told, known=frozenset({"volume_compare"}))) == []
     assert prior_open(replace(told, images=(now, {**then, "modality": "MR"}))) == []
+    for kind in ("viewer command", "metadata", "show"):  # plain commands find nothing
+        assert prior_open(replace(told, kinds=frozenset({kind}))) == []
 
 
 @pytest.mark.parametrize(
