@@ -15,7 +15,7 @@ from typing import Any
 
 from app.agent.answers.evidence import NOT_LOOKED_FOR, cite
 from app.agent.answers.german import in_german
-from app.agent.answers.result_summaries import name_of_tool, with_names
+from app.agent.answers.result_summaries import inner_tool, name_of_tool, with_names
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
@@ -212,10 +212,11 @@ def _warned(concerned: RelevantResults, plans: Plans, answer: str) -> Iterator[s
         for said in dict.fromkeys(_warnings(item)):
             told = one_line(said)
             known = any(text.casefold() in answer for text in (told, in_german(told)))
-            if _minded(said, item.call.name, plans) and not known:
+            if _minded(said, inner_tool(item.message), plans) and not known:
                 alike.setdefault((concerned.other_image_name(item), said), []).append(item)
     for (where, said), items in alike.items():
-        tools = ", ".join(dict.fromkeys(name_of_tool(item.call.name, plans) for item in items))
+        names = (name_of_tool(inner_tool(item.message), plans) for item in items)
+        tools = ", ".join(dict.fromkeys(names))
         place = f" on {where}" if where else ""
         yield _cited(f"{tools}{place}: {one_line(said, _LONGEST)}", items)
 

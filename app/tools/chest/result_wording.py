@@ -586,8 +586,22 @@ def _asked(targets: frozenset[str]) -> list[str]:
 
 
 def _finding_asked(targets: frozenset[str]) -> str:
-    asked = ", ".join(_asked(targets))
-    return f"whether this image shows {asked}" if asked else _ANYTHING
+    asked = [_with_article(label) for label in sorted(targets & _LABELS)]
+    named = " or ".join(filter(None, (", ".join(asked[:-1]), *asked[-1:])))
+    return f"whether this image shows {named}" if asked else _ANYTHING
+
+
+def _with_article(label: str) -> str:
+    phrase = "enlarged mediastinum" if label == "Enlarged Cardiomediastinum" else _phrase(label)
+    if label not in _COUNTED:
+        return phrase
+    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
+
+
+_COUNTED = frozenset(
+    ("Pneumothorax", "Effusion", "Nodule", "Mass", "Hernia", "Lung Lesion", "Fracture")
+) | {"Lung Opacity", "Enlarged Cardiomediastinum"}
+"""Labels that take an article."""
 
 
 _ANYTHING = "what is abnormal, or that nothing is"
