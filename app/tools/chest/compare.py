@@ -505,10 +505,14 @@ def _result(
         "warnings": warnings,
         "status": "completed",
     }
+    opened = context.images.instances()
+    on_screen = [opened[one] for one in prior_pair.shown_images(context) if one in opened]
+    uid = prior.snapshot.ref.sop_instance_uid
+    beside = any(one.sop_instance_uid == uid for one in on_screen)
     shown = (
         ()
         if picture is None
-        else (_artifact(picture, alignment, current.snapshot, prior.snapshot),)
+        else (_artifact(picture, alignment, current.snapshot, prior.snapshot, beside=beside),)
     )
     return ToolResult(
         _summary(rows, output, warnings), plain(output), plain(metadata), findings, shown
@@ -526,14 +530,16 @@ def _picture(
 
 
 def _artifact(
-    path: Path, alignment: Alignment, current: ImageSnapshot, prior: ImageSnapshot
+    path: Path, alignment: Alignment, current: ImageSnapshot, prior: ImageSnapshot, *, beside: bool
 ) -> Artifact:
+    """Return the registered prior: a thumbnail that opens it, where the prior hangs `beside`."""
     figures = alignment.figures
+    turn = round(figures["degrees"], 1) + 0.0  # no "-0.0"
     return Artifact(
         path,
-        role="show",
+        role="image" if beside else "show",
         title="Registered prior",
-        description=f"The prior image, turned by {figures['degrees']:.1f} degrees and scaled by "
+        description=f"The prior image, turned by {turn:.1f} degrees and scaled by "
         f"{figures['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
         f"{figures['dice_after']:.2f} (Dice; {figures['dice_before']:.2f} before).",
         source=current.ref,  # the pane may only show beside images of the same patient

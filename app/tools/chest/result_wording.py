@@ -20,6 +20,7 @@ from app.tools.chest.contradictions import (
 )
 from app.tools.chest.plan_words import LABELS
 from app.tools.result_wording import (
+    RULE,
     AnswerContext,
     CallResult,
     Data,
@@ -108,7 +109,7 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
         rest = Sentence(f"Apart from that, compared with {when}: {what}{marks}.")
         lines = [*([one] for one in missing), [], [rest]]
     if told or crossed:
-        cells = [("", "before", "now", "change"), ("---",) * 4, *map(_cells, [*told, *crossed])]
+        cells = [("", "before", "now", "change"), RULE, *map(_cells, [*told, *crossed])]
         table = [f"| {' | '.join(row)} |" for row in cells]
         lines += [[], *([Sentence(row, cites=False)] for row in table), []]
     left = [row for row in rows if not row["comparable"] and not row.get("state")]

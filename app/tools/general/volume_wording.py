@@ -7,6 +7,7 @@ from typing import Any
 
 from app.tools.pack_plan import value_lists, word_lists
 from app.tools.result_wording import (
+    RULE,
     AnswerContext,
     Data,
     ResultWording,
@@ -67,10 +68,12 @@ def _answer(told: Data, targets: frozenset[str]) -> list[list[Sentence]]:
         rest = _lead(told, "")
         lines = [*([one] for one in missing), [], [Sentence(f"Apart from that: {rest}")]]
     dates: Data = told.get("dates") or {}
-    head = ("", f"before ({dates.get('prior')})", f"now ({dates.get('current')})", "change")
-    cells = [head, ("---",) * 4, *map(_cells, rows)]
+    cells = [("", "before", "now", "change"), RULE, *map(_cells, rows)]
     table = [f"| {' | '.join(row)} |" for row in cells]
-    lines += [[], *([Sentence(row, cites=False)] for row in table), [], fit]
+    lines += [[], *([Sentence(row, cites=False)] for row in table), []]
+    if all(dates.get(key) for key in ("prior", "current")):
+        lines.append([Sentence(f"- Before: {dates['prior']}; now: {dates['current']}.")])
+    lines.append(fit)
     apart = number(told.get("tolerance_mm"), 1)
     lines.append([Sentence(f"- Marks of one kind within {apart} mm of each other are a pair.")])
     lines += [[Sentence(f"- {text}")] for text in _reasons(rows)]

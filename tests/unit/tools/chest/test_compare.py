@@ -777,6 +777,8 @@ class Window:
 
     def do(self, command: str, arguments: Any, context: Any) -> Any:
         self.done.append((command, arguments))
+        if command == "viewer_layout":
+            self.images = ("image-2", "image-1")
 
 
 @pytest.mark.parametrize("shown", [("image-1",), ("image-1", "image-2")])
@@ -788,7 +790,8 @@ def test_the_two_films_are_hung_side_by_side_where_one_image_is_shown(
     two.open(chest())
     window, context = Window(*shown), two.bench.context
     monkeypatch.setattr(two.bench, "context", lambda: replace(context(), viewer=window))
-    two.run()
+    (picture,) = two.run().artifacts
+    assert picture.role == "image", "the prior is on the screen once; its thumbnail opens this one"
     prior, current = (
         two.bench.images.resolve(f"image-{one}").ref.sop_instance_uid for one in (1, 2)
     )
@@ -798,6 +801,17 @@ def test_the_two_films_are_hung_side_by_side_where_one_image_is_shown(
         ("viewer_show", {"what": prior, "viewport": "right"}),
     ]
     assert window.done == (hung if len(shown) == 1 else [])
+
+
+def test_beside_something_else_the_registered_prior_is_shown(
+    two: Pair, monkeypatch: pytest.MonkeyPatch
+):
+    for _ in range(3):
+        two.open(chest())
+    window, context = Window("image-2", "image-3"), two.bench.context
+    monkeypatch.setattr(two.bench, "context", lambda: replace(context(), viewer=window))
+    (picture,) = two.run().artifacts
+    assert (picture.role, window.done) == ("show", [])
 
 
 @pytest.mark.parametrize(
