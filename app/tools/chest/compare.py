@@ -299,11 +299,12 @@ def _flip(image: ComparedImage) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A marked region of an image: what it is called, its box in pixels, and what made it."""
+    """A marked region: what it is called, its box in pixels, what made it, and the finding's id."""
 
     name: str
     box: Corners
     made: str
+    id: str
 
 
 _ANATOMY = ("chest_xray_segmentation", "cardiothoracic_ratio", SPEC.name)
@@ -313,7 +314,7 @@ _ANATOMY = ("chest_xray_segmentation", "cardiothoracic_ratio", SPEC.name)
 def _regions(image: ComparedImage, *, rejected: bool = False) -> list[Region]:
     """Return the user's boxes and the regions that tools found: those kept, or those `rejected`."""
     drawn = [
-        Region(_name_of_drawn(one), (s.x0, s.y0, s.x1, s.y1), "as drawn by hand")
+        Region(_name_of_drawn(one), (s.x0, s.y0, s.x1, s.y1), "as drawn by hand", one.id)
         for one in image.snapshot.drawn
         if isinstance(s := one.geometry, Box) and (one.state is State.REJECTED) == rejected
     ]
@@ -325,7 +326,11 @@ def _regions(image: ComparedImage, *, rejected: bool = False) -> list[Region]:
     boxes = ((one, _box_around(one.geometry)) for one in found)
     return [
         *drawn,
-        *(Region(one_line(i.label, 60), box, f"by {i.provenance.tool}") for i, box in boxes if box),
+        *(
+            Region(one_line(i.label, 60), box, f"by {i.provenance.tool}", i.id)
+            for i, box in boxes
+            if box
+        ),
     ]
 
 
@@ -407,12 +412,15 @@ def _paired_regions(
         compared = name, boxes, row.comparable
         if j is not None:
             place = Polygon(corners[j])
-            places.append(_place(f"Prior, {said}", place, images, compared, made_by))
+            own = () if i is None else (regions[0][i].id,)
+            found = _place(f"Prior, {said}", place, images, compared, made_by)
+            places.append(replace(found, partners=own))
         if i is not None:
             place = Polygon(comparison.moved_box(now[i], alignment.to_prior))
-            places.append(
-                _place(f"Now, {said}", place, (prior.snapshot, current.snapshot), compared, made_by)
-            )
+            own = () if j is None else (regions[1][j].id,)
+            sides_back = (prior.snapshot, current.snapshot)
+            found = _place(f"Now, {said}", place, sides_back, compared, made_by)
+            places.append(replace(found, partners=own))
     return rows, tuple(places)
 
 

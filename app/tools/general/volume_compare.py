@@ -535,7 +535,8 @@ class _Comparison:
                 description=f"Where the mark of the {when} study lies on this one.",
                 group=f"compare-{self.context.call_id}",
                 measurements=tuple(sizes),
-                rests_on=(mark.name,),
+                rests_on=((partner or mark).name,),
+                partners=tuple(one.id for one in partner.findings) if partner else (),
             )
         )
 

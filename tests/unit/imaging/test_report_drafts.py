@@ -291,6 +291,34 @@ def test_the_impression_tells_a_change_once() -> None:
     assert lines(several, "impression") == ["Left nodule (2).", change]
 
 
+def test_of_several_findings_the_paired_one_is_told_with_its_change_only() -> None:
+    """Two nodules, of which one was there before, are two lines and no third nodule."""
+    change = "Left nodule: 21.0 mm (detector plane), 16.0 mm (detector plane) on 2023-04-05."
+    own, other = (tool_finding("Left nodule", id=key, value=21.0) for key in ("n1", "n2"))
+    pair = paired(partners=("n1",))
+    every = {one.id: one for one in (own, other, pair)}
+    draft = drafted(*every.values())
+    assert draft.section("impression").sentences == (
+        Sentence("Left nodule.", ("n2",)),
+        Sentence(change, ("n1", pair.id)),
+    )
+    assert check_report(draft, SUBJECT, every) == ()
+    second = paired(id="p2", partners=("n2",))
+    assert lines(drafted(own, other, pair, second), "impression") == [change, change]
+    # Another name on the prior, and a change of what nobody has accepted here.
+    named = replace(pair, rests_on=("Lesion",))
+    assert lines(drafted(own, named), "impression") == [change.replace("Left nodule", "Lesion")]
+    gone = paired(measurements=(paired().measurements[1],))
+    assert lines(drafted(own, gone), "impression") == [
+        "Left nodule.",
+        "Left nodule: 16.0 mm (detector plane) on 2023-04-05, not marked on this study.",
+    ]
+    foreign = replace(pair, partners=("n9",))
+    assert lines(drafted(own, foreign), "impression") == ["Left nodule.", change]
+    many = [tool_finding("Left nodule", id=f"n{n}", value=21.0) for n in range(1, 15)]
+    assert lines(drafted(*many, pair), "impression") == ["Left nodule (13).", change]
+
+
 def test_pairs_that_cannot_be_compared_or_are_gone_say_so() -> None:
     then = paired().measurements[1]
     gone = paired(measurements=(then,))

@@ -680,6 +680,8 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
         assert isinstance(finding.geometry, Polygon)
         assert np.allclose(np.mean(finding.geometry.points, axis=0), regions[name][0], atol=0.6)
         assert finding.rests_on == (name,)
+        own_ids = [one.id for one in two.bench.opened[1].findings if one.label == name]
+        assert list(finding.partners) == own_ids[: bool(regions[name][2])]
         middle, old, new = regions[name]
         boxes = {one.image: Box(*one.box) for one in finding.compared}
         places = ((refs[0], middle, new), (refs[1], on_prior(middle), old))

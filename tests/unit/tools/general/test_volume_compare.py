@@ -278,6 +278,11 @@ def test_paired_marks_are_shown_on_both_studies_where_the_sphere_lies(
         there = np.array(plane.point(float(middle[0]), float(middle[1])))
         step = float(image.instance.get("SliceThickness"))
         assert np.linalg.norm(there - place) < step / 2 + 2
+    marks = {mark.id: mark.label for image in pair.images for mark in image.marks}
+    paired = [by_label[name].partners for name in ("Prior, Nodule 1", "Now, Nodule 1")]
+    assert [[marks[key] for key in keys] for keys in paired] == [["Nodule"], ["Nodule"]]
+    assert paired[0] != paired[1]
+    assert by_label["Now, Cyst 2"].partners == by_label["Prior, Ellipse 3"].partners == ()
     then = next(one for one in by_label["Prior, Nodule 1"].measurements if one.date)
     assert (then.value, then.units, then.date) == (pytest.approx(10.0, abs=0.01), "mm", "20230131")
 
