@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Data = Mapping[str, Any]
-RULE = ("-----", "---", "---", "-----")
+RULE = ("------", "---", "---", "-----")
 """The line below the head of a table of what was before, is now, and the change between them.
 
 Its dashes give the columns' widths: figures are short, names and changes have long words.

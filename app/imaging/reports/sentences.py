@@ -198,7 +198,8 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
         label = f"{label}, {name_in(language, site)}"
     if statement.count > 1:
         label = text("count", language).format(label=label, count=statement.count)
-    values = _figures(statement, language)
+    date = subject.date if _is_changed_ratio(statement) else ""
+    values = _figures(statement, language, date)
     place = _place(statement, subject, language)
     form = text("label_values" if values else "label_only", language)
     return Sentence(
@@ -206,16 +207,19 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
     )
 
 
-def _figures(statement: Statement, language: str) -> list[str]:
-    """Return the figures of a statement as its sentence tells them."""
+def _figures(statement: Statement, language: str, date: str = "") -> list[str]:
+    """Return the figures of a statement as its sentence tells them.
+
+    With `date`, that of the reported study, its own figures are dated, too.
+    """
     values: list[str] = []
     for one in statement.measurements:
         shown = value_text(one, language)
         if statement.approximate:
             shown = text("about", language).format(value=shown)
-        if one.date:
-            form = text("then", language) if one.date != "unknown" else text("before", language)
-            shown = form.format(value=shown, date=date_text(one.date, language))
+        if when := one.date or date:
+            form = text("then", language) if when != "unknown" else text("before", language)
+            shown = form.format(value=shown, date=date_text(when, language))
         named = one.name and one.name.lower() != statement.label.lower() and not statement.compares
         if named and len(statement.measurements) + (one.name != "Length") > 1:
             name = name_in(language, one.name)
@@ -326,7 +330,12 @@ def draft_report(
     """
     every = statements(findings)
     told = [one for one in every if not one.compares]
-    pairs = [sentence_of(one, subject, language) for one in every if one.compares]
+    # A ratio with its earlier value is a measurement of this study, unless it stands there anyway.
+    known = {one.label for one in told}
+    told += [one for one in every if _is_changed_ratio(one) and one.label not in known]
+    pairs = [
+        sentence_of(one, subject, language) for one in every if one.compares and one not in told
+    ]
     by_section: dict[str, list[Sentence]] = {}
     if any(one.kind == FINDINGS for one in template.sections):
         for one in told:
@@ -347,6 +356,10 @@ def draft_report(
         for one in template.sections
     )
     return ReportDraft(template.name, template.title(language), language, sections)
+
+
+def _is_changed_ratio(statement: Statement) -> bool:
+    return statement.compares and all(one.units == "ratio" for one in statement.measurements)
 
 
 def technique_lines(subject: ReportSubject, language: str) -> list[str]:

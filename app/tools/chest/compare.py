@@ -21,7 +21,9 @@ from app.imaging.findings import (
     Measurement,
     Polygon,
     Provenance,
+    Segments,
     State,
+    new_id,
 )
 from app.imaging.space.geometry import edge_letters
 from app.tools import prior_pair
@@ -39,7 +41,8 @@ from app.tools.api import (
     ToolSpec,
     takes,
 )
-from app.tools.chest import comparison, image_suitability, organs
+from app.tools.chest import comparison, ctr_geometry, image_suitability, organs
+from app.tools.chest.cardiothoracic import own_points
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Corners, Row, XRay
@@ -180,6 +183,7 @@ class ChestXRayCompare:
         boxes, findings = _paired_regions(current, prior, alignment, context)
         if len(set(prior_pair.shown_images(context))) < 2:
             prior_pair.hang_beside(current.snapshot.ref, prior.snapshot.ref, context)
+        findings += _ratio_finding(current, prior, rows[0], context)
         return _result(
             context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
         )
@@ -464,6 +468,44 @@ def _place(
         approximate=uncertain,
         compared=tuple(marked),
     )
+
+
+def _ratio_finding(
+    current: ComparedImage, prior: ComparedImage, row: Row, context: ToolContext
+) -> tuple[Finding, ...]:
+    """Return the two widths on the current film with the ratios of both, if they are comparable."""
+    found = ctr_geometry.measure(current.xray.masks, confidence=current.xray.confidence)
+    if not row.comparable or None in (row.current, row.prior, found.heart, found.thorax):
+        return ()
+    assert row.current is not None
+    assert row.prior is not None
+    frame = current.snapshot.frame
+    points = [
+        point
+        for line in (found.heart, found.thorax)
+        if line is not None
+        for point in own_points(line, current.hanging, frame.rows, frame.columns)
+    ]
+    date = prior.snapshot.instance.get("StudyDate") or "unknown"
+    ratio = Finding(
+        id=new_id(),
+        image=current.snapshot.ref,
+        geometry=Segments(tuple(points)),
+        label=row.what,
+        score=None,
+        units="ratio",
+        value=row.current,
+        provenance=context.provenance(SPEC, current.found.model, current.found.weights_sha256),
+        description=f"Cardiothoracic ratio about {row.current:.2f}, on the prior film about "
+        f"{row.prior:.2f} (not for diagnosis).",
+        approximate=True,
+        group=f"ratio-{context.call_id}",
+        measurements=(
+            Measurement(row.what, row.current, "ratio"),
+            Measurement(f"{row.what}, prior", row.prior, "ratio", date=date),
+        ),
+    )
+    return (ratio,)
 
 
 def _told(sides: Sequence[Region | None]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import SightlineError
-from app.imaging.findings import Code, Finding, Measurement, State
+from app.imaging.findings import Code, Finding, Measurement, Segments, State
 from app.imaging.reports.checks import Fault, check_report
 from app.imaging.reports.report_draft import Addendum, Sentence, Signature
 from app.imaging.reports.report_subject import subject_of
@@ -317,6 +317,47 @@ def test_of_several_findings_the_paired_one_is_told_with_its_change_only() -> No
     assert lines(drafted(own, foreign), "impression") == ["Left nodule.", change]
     many = [tool_finding("Left nodule", id=f"n{n}", value=21.0) for n in range(1, 15)]
     assert lines(drafted(*many, pair), "impression") == ["Left nodule (13).", change]
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (
+            "en",
+            "Cardiothoracic ratio: about 0.56 on 2024-01-02, about 0.48 on 2023-04-05 "
+            "(series 3, image 45).",
+        ),
+        (
+            "de",
+            "Herz-Thorax-Quotient: ca. 0,56 am 02.01.2024, ca. 0,48 am 05.04.2023 "
+            "(Serie 3, Bild 45).",
+        ),
+    ],
+)
+def test_a_ratio_with_its_earlier_value_is_told_once_among_the_findings(
+    language: str, told: str
+) -> None:
+    now = Measurement("Cardiothoracic ratio", 0.56, "ratio")
+    then = replace(now, name="Cardiothoracic ratio, prior", value=0.48, date="20230405")
+    change = tool_finding(
+        "Cardiothoracic ratio",
+        geometry=Segments(((1.0, 1.0), (9.0, 1.0), (0.0, 2.0), (17.0, 2.0))),
+        units="ratio",
+        value=0.56,
+        approximate=True,
+        measurements=(now, then),
+    )
+    draft = drafted(change, language=language)
+    findings = [one for each in draft.sections if each.kind == "findings" for one in each.sentences]
+    assert findings == [Sentence(told, (change.id,))]
+    assert len(draft.section("comparison").sentences) == 1
+    assert len(draft.section("impression").sentences) == 1
+    assert check_report(draft, SUBJECT, {change.id: change}) == ()
+    # Where the ratio itself was accepted, too, its change stands under the comparison.
+    own = ratio_lines(140.0, 250.0)
+    both = drafted(*own, change, language=language)
+    assert both.section("comparison").sentences[1:] == (Sentence(told, (change.id,)),)
+    assert len(both.section("impression").sentences) == 1
 
 
 def test_pairs_that_cannot_be_compared_or_are_gone_say_so() -> None:

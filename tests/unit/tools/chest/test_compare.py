@@ -16,7 +16,7 @@ from scipy import ndimage
 
 from app.agent.answers.german import in_german
 from app.errors import Cancelled
-from app.imaging.findings import Box, Finding, Mask, Polygon, Provenance, State, new_id
+from app.imaging.findings import Box, Finding, Mask, Polygon, Provenance, Segments, State, new_id
 from app.imaging.space.geometry import edge_letters
 from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
@@ -280,6 +280,11 @@ def two(bench: Bench) -> Pair:
     return Pair(bench)
 
 
+def regions_in(result: ToolResult) -> tuple[Finding, ...]:
+    """The places of marked regions, without the ratio's change."""
+    return tuple(one for one in result.findings if one.label != "Cardiothoracic ratio")
+
+
 def rows_of(result: ToolResult) -> dict[str, dict[str, Any]]:
     return {row["what"]: row for row in result.output["rows"]}
 
@@ -298,6 +303,36 @@ def test_a_heart_that_has_grown_is_told_with_its_figures(two: Pair):
     assert "Cardiothoracic ratio" in result.summary
     assert result.output["days_between"] == 1
     json.dumps([result.output, result.metadata])
+
+
+def test_the_ratio_s_change_is_a_finding_that_can_be_accepted(two: Pair):
+    """Both widths as drawn on the current film, with both ratios and the prior's date."""
+    two.open(chest(heart=0.8))
+    now = chest(heart=1.2)
+    two.open(now)
+    result = two.run()
+    row = rows_of(result)["Cardiothoracic ratio"]
+    (ratio,) = [one for one in result.findings if one.label == "Cardiothoracic ratio"]
+    assert ratio.image == two.bench.images.resolve("image-2").ref
+    assert (ratio.state, ratio.approximate) == (State.PROPOSED, True)
+    told = [(one.value, one.units, one.date) for one in ratio.measurements]
+    date = two.bench.images.resolve("image-1").instance.get("StudyDate")
+    assert date
+    assert told == [(row["current"], "ratio", ""), (row["prior"], "ratio", date)]
+    assert row["current"] > row["prior"]
+    assert isinstance(ratio.geometry, Segments)
+    (a, b, c, d) = ratio.geometry.points
+    assert math.dist(a, b) / math.dist(c, d) == pytest.approx(row["current"], abs=0.001)
+    columns = np.nonzero(now["Heart"].any(axis=0))[0]
+    assert sorted((a[0], b[0])) == pytest.approx([columns[0], columns[-1]], abs=1.5)
+
+
+def test_a_ratio_that_cannot_be_compared_is_no_finding(two: Pair):
+    two.open(chest(), ViewPosition="AP")
+    two.open(chest())
+    result = two.run()
+    assert not rows_of(result)["Cardiothoracic ratio"]["comparable"]
+    assert result.findings == ()
 
 
 def test_two_images_of_one_state_have_no_change(two: Pair):
@@ -560,7 +595,7 @@ def test_a_film_that_alone_looks_mirrored_is_not_laid_on_the_other(
         which = "prior" if doubted == ("0",) else "current"
         told = f"could not be aligned: only the {which} film looks mirrored"
         assert any(told in text for text in result.metadata["warnings"])
-        assert result.findings == ()
+        assert regions_in(result) == ()
         assert result.artifacts == ()
 
 
@@ -591,7 +626,7 @@ def test_boxes_on_both_images_are_paired_where_they_lie_on_each_other(two: Pair)
     assert alone["comparable"] is False
     assert "marked on the current image only" in alone["why"]
     here = two.bench.images.resolve("image-2").ref
-    (finding,) = [one for one in result.findings if one.image == here]
+    (finding,) = [one for one in regions_in(result) if one.image == here]
     assert isinstance(finding.geometry, Polygon)
     expected = [(49.5, 99.5), (69.5, 99.5), (69.5, 129.5), (49.5, 129.5)]
     assert np.allclose(finding.geometry.points, expected, atol=0.5)
@@ -667,7 +702,7 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
             assert rows[name]["error"] == pytest.approx(max(0.2 * max(old, new), 5.0))
     refs = [two.bench.images.resolve(f"image-{number}").ref for number in (2, 1)]
     here, there = (
-        {one.label.split(", ")[1].split()[0]: one for one in result.findings if one.image == ref}
+        {one.label.split(", ")[1].split()[0]: one for one in regions_in(result) if one.image == ref}
         for ref in refs
     )
     assert set(here) == {"grown", "shrunk", "same", "went"}
@@ -727,7 +762,7 @@ def test_a_rejected_mark_is_no_change_and_is_named_where_its_partner_stands(
         found_on(two.bench, number, ("nodule", square((60.0, 60.0), 30.0)), state=state)
     result = two.run()
     rows = [row for row in result.output["rows"] if "longer" in row["what"]]
-    assert result.findings == ()
+    assert regions_in(result) == ()
     if rejected == "both":
         assert rows == []
         return
