@@ -353,6 +353,11 @@ def test_a_ratio_with_its_earlier_value_is_told_once_among_the_findings(
     assert len(draft.section("comparison").sentences) == 1
     assert len(draft.section("impression").sentences) == 1
     assert check_report(draft, SUBJECT, {change.id: change}) == ()
+    small = replace(change, value=0.44, measurements=(replace(now, value=0.44), then))
+    against = "Heart enlarged." if language == "en" else "Das Herz ist vergrößert."
+    wrong = drafted(small).with_sentences("impression", [Sentence(against, (small.id,))])
+    found = check_report(wrong, SUBJECT, {small.id: small})
+    assert [one.fault for one in found] == [Fault.RATIO]
     # Where the ratio itself was accepted, too, its change stands under the comparison.
     own = ratio_lines(140.0, 250.0)
     both = drafted(*own, change, language=language)
