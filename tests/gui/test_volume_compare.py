@@ -57,16 +57,23 @@ def show(room: Room, date: str, number: int) -> None:
     room.settle()
 
 
-def draw(room: Room, date: str, place: tuple[float, float, float], mm: float) -> None:
-    """Measure a line of so many mm through a place, on the slice that is nearest."""
+def draw(
+    room: Room, date: str, place: tuple[float, float, float], mm: float, found: State | None = None
+) -> None:
+    """Measure a line of so many mm through a place, on the slice that is nearest.
+
+    With `found`, a tool has, and a person has decided on it.
+    """
     image = min(slices(room, date), key=lambda one: abs(_plane(one).pixel(place)[2]))
     plane = _plane(image)
     x, y, _ = plane.pixel(place)
     half = mm / 2 / plane.spacing[1]
     frame = _frame(room, image)
     made = Provenance("ruler", "1", "", "", "", "")
+    made = made if found is None else Provenance("measurer", "1", "net", "", "run", "call")
+    state = found or State.ACCEPTED
     line = Polyline(((x - half, y), (x + half, y)))
-    mark = Finding(new_id(), frame.ref, line, "Nodule", None, "", made, state=State.ACCEPTED)
+    mark = Finding(new_id(), frame.ref, line, "Nodule", None, "mm", made, state=state)
     room.workspace.scales.learn(frame)
     room.workspace.annotations.add([mark])
 
@@ -112,6 +119,36 @@ def test_a_question_registers_pairs_tables_and_links(room: Room):
     room.window.canvas.scroller.step(4)
     room.settle()
     assert _away_from(left.acquired, right.acquired) <= (THEN.spacing[2] + NOW.spacing[2]) / 2 + 1
+
+
+@pytest.mark.parametrize(
+    ("question", "head"),
+    [
+        ("Has the effusion changed?", "**Effusion: change not determined:** neither study has a"),
+        ("Hat sich der Erguss verändert?", "**Erguss: Veränderung nicht bestimmt:** in keiner der"),
+    ],
+)
+def test_what_is_not_marked_is_said_before_what_is(room: Room, question: str, head: str):
+    show(room, "2024", 18)
+    draw(room, "2024", PLACE, 15)
+    draw(room, "2023", at(MOVED, PLACE), 10)
+    room.ask(question)
+    assert room.failed == []
+    assert room.said.startswith(head)
+    assert "365" in room.said
+    assert "| Nodule 1, " in room.said
+
+
+def test_a_rejected_partner_is_named_and_no_change(room: Room):
+    show(room, "2024", 18)
+    draw(room, "2024", PLACE, 15)
+    draw(room, "2023", at(MOVED, PLACE), 10, State.REJECTED)
+    room.ask("compare with the prior")
+    assert "0 pairs of marks; 0 only now, 0 only before" in room.said
+    assert "Not compared: Nodule 1, Length: the mark on the prior study was rejected" in room.said
+    assert "Only in the" not in room.said
+    labels = [one.finding.label for one in room.workspace.annotations.all()]
+    assert labels == ["Nodule", "Nodule"]
 
 
 def test_a_comparison_is_offered_with_findings_until_there_is_one(room: Room):
