@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.imaging.findings import Finding, Polyline, Provenance, State, new_id
 from app.imaging.space.planes import instance_plane
 from app.imaging.types import FramePlane, Instance
+from app.workspace.report import OpenReport, ReportStore
 from tests.gui import viewer_scenes
 from tests.gui.viewer_scenes import Room
 from tests.gui.viewer_support import WaitUntil
@@ -137,6 +138,25 @@ def test_what_is_not_marked_is_said_before_what_is(room: Room, question: str, he
     assert room.said.startswith(head)
     assert "365" in room.said
     assert "| Nodule 1, " in room.said
+
+
+def test_the_report_tells_a_nodule_and_its_change_as_one(room: Room, tmp_path: Path):
+    """Two nodules, one of them with an accepted change, are two lines of the impression."""
+    show(room, "2024", 18)
+    for place, mm in ((PLACE, 15), ((40.0, 20.0, -30.0), 12)):
+        draw(room, "2024", place, mm, State.ACCEPTED)
+    draw(room, "2023", at(MOVED, PLACE), 10, State.ACCEPTED)
+    room.ask("compare with the prior")
+    annotations = room.workspace.annotations
+    (change,) = [one.finding for one in annotations.all() if one.finding.label[:5] == "Prior"]
+    annotations.decide([change.id], State.ACCEPTED)
+    report = OpenReport(room.workspace, ReportStore(tmp_path / "reports"))
+    report.use()
+    assert report.draft is not None
+    (told,) = [one.sentences for one in report.draft.sections if one.kind == "impression"]
+    assert [one.text for one in told] == ["Nodule.", "Nodule: 15.0 mm, 10.0 mm on 2023-01-31."]
+    assert change.partners[0] in told[1].findings
+    assert report.checks == ()
 
 
 def test_a_rejected_partner_is_named_and_no_change(room: Room):

@@ -65,8 +65,7 @@ def _answer(told: Data, targets: frozenset[str]) -> list[list[Sentence]]:
         lines += [[Sentence(_proposed(proposed))]] if proposed else []
         return [*lines, [Sentence(_MARK, cites=False)], fit]
     if missing := _undetermined(told, targets):
-        rest = _lead(told, "")
-        lines = [*([one] for one in missing), [], [Sentence(f"Apart from that: {rest}")]]
+        lines = [*([one] for one in missing), [], *lines]
     dates: Data = told.get("dates") or {}
     cells = [("", "before", "now", "change"), RULE, *map(_cells, rows)]
     table = [f"| {' | '.join(row)} |" for row in cells]
@@ -209,7 +208,8 @@ def prior_open(answer: AnswerContext) -> list[str]:
     modality = shown.get("modality")
     if _TOOL in answer.ran | answer.known or modality not in MODALITIES:
         return []
-    if not answer.kinds & _ABOUT_FINDINGS:
+    named = not answer.kinds and any(one.startswith(_PREFIX) for one in answer.targets)
+    if not (named or answer.kinds & _ABOUT_FINDINGS):
         return []
     days = [
         int(note["days_before_current"])

@@ -554,12 +554,13 @@ def test_what_the_question_names_is_compared_or_said_not_to_be(
         assert "not determined" not in text
         return
     assert head.startswith(f"**{asked}: change not determined:** {said}")
-    assert "Apart from that: Compared with the CT taken 365 days earlier: " in text
+    assert "**Compared with the CT taken 365 days earlier:** " in text
     assert f"| {name}, Long axis |" in text
     german = in_german(text).splitlines()
     assert "Veränderung nicht bestimmt:** " in german[0]
     assert "untersuchung" in german[0].casefold()
-    assert "Sonst: Verglichen mit dem CT 365 Tage zuvor: " in "\n".join(german)
+    assert "**Verglichen mit dem CT 365 Tage zuvor:** " in "\n".join(german)
+    assert "of marks" not in "\n".join(german)
 
 
 @pytest.mark.parametrize(
@@ -592,6 +593,9 @@ def test_an_open_prior_scan_is_told_of_where_none_was_compared():
     assert prior_open(replace(told, ran=frozenset({"volume_compare"}))) == []
     assert prior_open(replace(told, known=frozenset({"volume_compare"}))) == []
     assert prior_open(replace(told, images=(now, {**then, "modality": "MR"}))) == []
+    lesion = frozenset({"marked: Lesion"})  # "Is there a liver lesion?" is of no kind
+    assert prior_open(replace(told, kinds=frozenset(), targets=lesion))
+    assert prior_open(replace(told, kinds=frozenset({"viewer command"}), targets=lesion)) == []
     for kind in ("viewer command", "metadata", "show"):  # plain commands find nothing
         assert prior_open(replace(told, kinds=frozenset({kind}))) == []
 
