@@ -183,6 +183,8 @@ class Finding:
         rests_on: Labels of the outlines on the same image from which this finding was computed.
         compared: Where a comparison of two images found it: the region on its own image, if it is
             marked there, and that on the other one.
+        partners: Ids of the findings of its own study that a comparison has paired with what is
+            marked on the other one.
         measurements: All values of a mark, `value` among them, for lists, tables and DICOM.
         state: What a person has made of a tool's finding; marks drawn by a person are accepted.
         reviewer: Who set the state; "" while proposed.
@@ -209,6 +211,7 @@ class Finding:
     ratio: str = ""
     rests_on: tuple[str, ...] = ()
     compared: tuple[ComparedRegion, ...] = ()
+    partners: tuple[str, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     state: State = State.PROPOSED
     reviewer: str = ""

@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 Data = Mapping[str, Any]
+RULE = ("------", "---", "---", "-----")
+"""The line below the head of a table of what was before, is now, and the change between them.
+
+Its dashes give the columns' widths: figures are short, names and changes have long words.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,8 @@ class AnswerContext:
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
         results: The results of this run, where they are known.
         images: The notes on the open images, the current one first.
+        known: Names of the tools that gave a result in the whole conversation, on images of the
+            current image's patient.
     """
 
     kinds: frozenset[str]
@@ -78,6 +85,7 @@ class AnswerContext:
     lacks: Callable[[str], bool] = lambda _: False
     results: Sequence[CallResult] = ()
     images: Sequence[Data] = ()
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

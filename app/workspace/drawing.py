@@ -680,15 +680,21 @@ def _corrected(
     line = isinstance(shape, Polyline) and len(shape.points) == POINTS[RULER]
     measured = not isinstance(shape, Segments | Heatmap | Instances)
     anew = _measured(RULER if line else POLYLINE, frame, shape) if measured else Measured()
-    known = {one.name for one in (finding.original or finding).measurements}
+    source = finding.original or finding
+    known = {one.name for one in source.measurements}
+    earlier: tuple[Measurement, ...] = ()
+    if isinstance(shape, Segments) and source.units == "ratio":
+        anew = mark_measures.cardiothoracic(frame, shape.points)
+        value, units = anew.value, anew.units
+        earlier = tuple(one for one in source.measurements if one.date)
     return replace(
         outdated(finding, "Corrected by hand", figures),
         geometry=shape,
-        measurements=tuple(one for one in anew.measurements if one.name in known),
+        measurements=(*(one for one in anew.measurements if one.name in known), *earlier),
         value=value,
         units=units,
         score=None,
-        approximate=False,
+        approximate=bool(earlier),  # what a tool measured on the earlier study
         state=State.EDITED,
         original=finding.original or finding,
     )

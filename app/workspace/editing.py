@@ -267,6 +267,7 @@ def _by_hand(finding: Finding, frame: Frame, shape: Geometry, plane: FramePlane 
         ratio="",
         rests_on=(),
         compared=(),
+        partners=(),
         plane=plane,
     )
     made = drawing.with_shape(made, frame, shape)

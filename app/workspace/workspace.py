@@ -697,7 +697,7 @@ class Workspace:
             self.instance_of(uid) for uid in (artifact.source.sop_instance_uid, str(prior))
         )
         if current is not None and other is not None:
-            self.alignments.add(current, other, matrix)
+            self.alignments.add(current, other, matrix, artifact.options.get("pairs") or ())
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
         """Show a picture, table or plot in a pane beside the image that it was made from."""

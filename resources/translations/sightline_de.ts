@@ -8706,6 +8706,11 @@
             <translation>Kein Bericht</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/for_each_image.py" />
+            <source>no result from “{0}” on any of the {1} images: {2}</source>
+            <translation>kein Ergebnis von „{0}“ auf einem der {1} Bilder: {2}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/region_claims.py" />
             <source>No sentence that is shown cites it</source>
             <translation>Kein gezeigter Satz belegt sich damit</translation>
@@ -16387,11 +16392,6 @@
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
             <translation>{0} gab keine Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/general/for_each_image.py" />
-            <source>{0} gave no result on any of {1} images: {2}{3}</source>
-            <translation>{0} ergab auf keinem von {1} Bildern etwas: {2}{3}</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/model_results.py" />

@@ -148,6 +148,23 @@ def test_a_table_has_rows_of_cells_in_whatever_pieces_it_comes(size: int):
     assert document.toHtml() == written(TABLE, links={"Left lung": "f1"}).toHtml()
 
 
+@pytest.mark.parametrize(
+    ("rule", "percent"),
+    [
+        ("| --- | :--- | ---: | - |", [100 * one / 7 for one in (2, 2, 2, 1)]),
+        ("| ----- | --- | --- | ----- |", [31.25, 18.75, 18.75, 31.25]),
+        ("| --- | --- | --- | --- |", [25.0] * 4),
+    ],
+)
+def test_columns_are_as_wide_as_the_rule_below_the_head_says(rule: str, percent: list[float]):
+    document = written(f"| a | b | c | d |\n{rule}\n| 1 | 2 | 3 | 4 |\n")
+    tables = [one for one in document.rootFrame().childFrames() if isinstance(one, QTextTable)]
+    assert len(tables) == 2
+    for table in tables:
+        widths = table.format().toTableFormat().columnWidthConstraints()
+        assert [one.rawValue() for one in widths] == pytest.approx(percent)
+
+
 def test_italics_are_no_products_and_no_list(qapp: object):
     text = "An *old* film, 2 * 3 * 4, a*b*c, *  * and **both *of* them**; in `*code*`."
     document = written(text)

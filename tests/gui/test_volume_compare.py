@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.imaging.findings import Finding, Polyline, Provenance, State, new_id
 from app.imaging.space.planes import instance_plane
 from app.imaging.types import FramePlane, Instance
+from app.workspace.report import OpenReport, ReportStore
 from tests.gui import viewer_scenes
 from tests.gui.viewer_scenes import Room
 from tests.gui.viewer_support import WaitUntil
@@ -57,16 +58,23 @@ def show(room: Room, date: str, number: int) -> None:
     room.settle()
 
 
-def draw(room: Room, date: str, place: tuple[float, float, float], mm: float) -> None:
-    """Measure a line of so many mm through a place, on the slice that is nearest."""
+def draw(
+    room: Room, date: str, place: tuple[float, float, float], mm: float, found: State | None = None
+) -> None:
+    """Measure a line of so many mm through a place, on the slice that is nearest.
+
+    With `found`, a tool has, and a person has decided on it.
+    """
     image = min(slices(room, date), key=lambda one: abs(_plane(one).pixel(place)[2]))
     plane = _plane(image)
     x, y, _ = plane.pixel(place)
     half = mm / 2 / plane.spacing[1]
     frame = _frame(room, image)
     made = Provenance("ruler", "1", "", "", "", "")
+    made = made if found is None else Provenance("measurer", "1", "net", "", "run", "call")
+    state = found or State.ACCEPTED
     line = Polyline(((x - half, y), (x + half, y)))
-    mark = Finding(new_id(), frame.ref, line, "Nodule", None, "", made, state=State.ACCEPTED)
+    mark = Finding(new_id(), frame.ref, line, "Nodule", None, "mm", made, state=state)
     room.workspace.scales.learn(frame)
     room.workspace.annotations.add([mark])
 
@@ -84,11 +92,11 @@ def _plane(image: Instance) -> FramePlane:
 
 
 def _away_from(current: Instance | None, prior: Instance | None) -> float:
-    """mm from the middle of the current image, where it really lies before, to the prior image."""
+    """mm from where `PLACE` is on the current image, where it really lies before, to the prior."""
     assert current is not None
     assert prior is not None
-    middle = _plane(current).point((NOW.size[0] - 1) / 2, (NOW.size[1] - 1) / 2)
-    return abs(_plane(prior).pixel(at(MOVED, middle))[2])
+    x, y, _ = _plane(current).pixel(PLACE)
+    return abs(_plane(prior).pixel(at(MOVED, _plane(current).point(x, y)))[2])
 
 
 def test_a_question_registers_pairs_tables_and_links(room: Room):
@@ -111,7 +119,97 @@ def test_a_question_registers_pairs_tables_and_links(room: Room):
     room.workspace.layout.activate(left)
     room.window.canvas.scroller.step(4)
     room.settle()
-    assert _away_from(left.acquired, right.acquired) <= THEN.spacing[2] / 2 + 1
+    assert _away_from(left.acquired, right.acquired) <= (THEN.spacing[2] + NOW.spacing[2]) / 2 + 1
+
+
+@pytest.mark.parametrize(
+    ("question", "head"),
+    [
+        ("Has the effusion changed?", "**Effusion: change not determined:** neither study has a"),
+        ("Hat sich der Erguss verändert?", "**Erguss: Veränderung nicht bestimmt:** in keiner der"),
+    ],
+)
+def test_what_is_not_marked_is_said_before_what_is(room: Room, question: str, head: str):
+    show(room, "2024", 18)
+    draw(room, "2024", PLACE, 15)
+    draw(room, "2023", at(MOVED, PLACE), 10)
+    room.ask(question)
+    assert room.failed == []
+    assert room.said.startswith(head)
+    assert "365" in room.said
+    assert "| Nodule 1, " in room.said
+
+
+def test_the_report_tells_a_nodule_and_its_change_as_one(room: Room, tmp_path: Path):
+    """Two nodules, one of them with an accepted change, are two lines of the impression."""
+    show(room, "2024", 18)
+    for place, mm in ((PLACE, 15), ((40.0, 20.0, -30.0), 12)):
+        draw(room, "2024", place, mm, State.ACCEPTED)
+    draw(room, "2023", at(MOVED, PLACE), 10, State.ACCEPTED)
+    room.ask("compare with the prior")
+    annotations = room.workspace.annotations
+    (change,) = [one.finding for one in annotations.all() if one.finding.label[:5] == "Prior"]
+    annotations.decide([change.id], State.ACCEPTED)
+    report = OpenReport(room.workspace, ReportStore(tmp_path / "reports"))
+    report.use()
+    assert report.draft is not None
+    (told,) = [one.sentences for one in report.draft.sections if one.kind == "impression"]
+    assert [one.text for one in told] == ["Nodule.", "Nodule: 15.0 mm, 10.0 mm on 2023-01-31."]
+    assert change.partners[0] in told[1].findings
+    assert report.checks == ()
+
+
+def test_a_rejected_partner_is_named_and_no_change(room: Room):
+    show(room, "2024", 18)
+    draw(room, "2024", PLACE, 15)
+    draw(room, "2023", at(MOVED, PLACE), 10, State.REJECTED)
+    room.ask("compare with the prior")
+    assert "0 pairs of marks; 0 only now, 0 only before" in room.said
+    assert "Not compared: Nodule 1, Length: the mark on the prior study was rejected" in room.said
+    assert "Only in the" not in room.said
+    labels = [one.finding.label for one in room.workspace.annotations.all()]
+    assert labels == ["Nodule", "Nodule"]
+
+
+def test_a_comparison_is_offered_with_findings_until_there_is_one(room: Room):
+    offer = "Ask “Compare with the prior”"
+    show(room, "2024", 18)
+    room.ask("lung window")
+    assert offer not in room.said
+    room.ask("what is abnormal here?")
+    assert offer in room.said
+    for question in ("compare with the prior", "lung window", "what is abnormal here?"):
+        room.ask(question)
+        assert offer not in room.said, question
+
+
+def test_the_prior_hangs_at_its_mark_and_linked_scrolling_keeps_the_pair_together(room: Room):
+    """The marks lie far from the middle, where the tilt shifts a slice, and 8 mm apart."""
+    before = at(MOVED, PLACE)
+    drawn = (before[0], before[1], before[2] - 8)
+    image = min(slices(room, "2023"), key=lambda one: abs(_plane(one).pixel(drawn)[2]))
+    show(room, "2024", 30)
+    draw(room, "2024", PLACE, 15)
+    draw(room, "2023", drawn, 10)
+    room.ask("compare with the prior")
+    assert "1 pair of marks" in room.said
+    left, right = room.workspace.layout.screen.viewports
+    assert right.acquired is image
+    shown = left.acquired
+    room.workspace.layout.activate(left)
+    room.window.canvas.scroller.step(4)
+    room.settle()
+    assert right.acquired is not image
+    room.window.canvas.scroller.step(-4)
+    room.settle()
+    assert (left.acquired, right.acquired) == (shown, image)
+    # The prior leads the current study as well.
+    room.workspace.layout.activate(right)
+    room.window.canvas.scroller.step(3)
+    room.settle()
+    room.window.canvas.scroller.step(-3)
+    room.settle()
+    assert (left.acquired, right.acquired) == (shown, image)
 
 
 @pytest.mark.parametrize("question", ["has it grown?", "vergleiche mit der Voraufnahme"])

@@ -15,7 +15,7 @@ from typing import Any
 
 from app.agent.answers.evidence import NOT_LOOKED_FOR, cite
 from app.agent.answers.german import in_german
-from app.agent.answers.result_summaries import name_of_tool, with_names
+from app.agent.answers.result_summaries import inner_tool, name_of_tool, with_names
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
@@ -212,10 +212,11 @@ def _warned(concerned: RelevantResults, plans: Plans, answer: str) -> Iterator[s
         for said in dict.fromkeys(_warnings(item)):
             told = one_line(said)
             known = any(text.casefold() in answer for text in (told, in_german(told)))
-            if _minded(said, item.call.name, plans) and not known:
+            if _minded(said, inner_tool(item.message), plans) and not known:
                 alike.setdefault((concerned.other_image_name(item), said), []).append(item)
     for (where, said), items in alike.items():
-        tools = ", ".join(dict.fromkeys(name_of_tool(item.call.name, plans) for item in items))
+        names = (name_of_tool(inner_tool(item.message), plans) for item in items)
+        tools = ", ".join(dict.fromkeys(names))
         place = f" on {where}" if where else ""
         yield _cited(f"{tools}{place}: {one_line(said, _LONGEST)}", items)
 
@@ -284,7 +285,8 @@ def not_looked_for(director: Director, plans: Plans) -> str:
     results = [call_result_of(item) for item in director.record.of_this_run() if item.message.ok]
     ran = frozenset(item.tool for item in results)
     scene, kinds = intent.scene, frozenset(intent.kinds)
-    told = AnswerContext(kinds, ran, intent.targets, scene.lacks, results, scene.images)
+    known = _known_tools(director.record, scene.images)
+    told = AnswerContext(kinds, ran, intent.targets, scene.lacks, results, scene.images, known)
     asked = [note for note in scene.images if note.get("id") in intent.images]
     asked = asked or list(scene.images[:1])
     lines = [
@@ -295,6 +297,14 @@ def not_looked_for(director: Director, plans: Plans) -> str:
     ]
     lines += [sentence for _, sentence in director.unmet()]
     return "\n".join([NOT_LOOKED_FOR[0], *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _known_tools(record: CallLog, notes: Notes) -> frozenset[str]:
+    """Return the tools that gave a result on images of the current image's patient, in any run."""
+    others = [record.sources(note) for note in notes if note.get("patient")]
+    foreign = frozenset[str]().union(*others)
+    good = (item for item in record.all() if item.message.ok)
+    return frozenset(i.call.name for i in good if not i.sources or not i.sources <= foreign)
 
 
 def _concerns(pack: PackPlan, ran: Collection[str], asked: Notes) -> bool:

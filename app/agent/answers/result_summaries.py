@@ -80,7 +80,7 @@ def write_summary(
     blocks += _notable(results, plans)
     if "explicit" not in topics:  # what is about the file or the display comes last
         direct = {id(results[number]): text for number, text in direct.items()}
-        results = sorted(results, key=lambda item: plans.wording(_inner_tool(item)).aside)
+        results = sorted(results, key=lambda item: plans.wording(inner_tool(item)).aside)
         direct = {n: direct[id(item)] for n, item in enumerate(results) if id(item) in direct}
     reasons = [*impossible.values()]
     left = [
@@ -122,7 +122,7 @@ def with_names(text: str, plans: Plans) -> str:
     return re.sub(r"\w+", lambda found: titles.get(found[0], found[0]), text)
 
 
-def _inner_tool(message: Message) -> str:
+def inner_tool(message: Message) -> str:
     """Return the tool that gave a result, on each of several images or on one."""
     return str(message.output.get("tool") or message.tool)
 
@@ -147,7 +147,7 @@ def _notable(results: Sequence[Message], plans: Plans) -> list[str]:
     found: dict[str, list[Message]] = {}
     for message in results:
         for warning in warnings_of(message) if message.ok else ():
-            if any(word in warning for word in plans.notable(message.tool)):
+            if any(word in warning for word in plans.notable(inner_tool(message))):
                 found.setdefault(warning, []).append(message)
     lines: list[str] = []
     for warning, messages in found.items():

@@ -654,10 +654,14 @@ _OF_HEART = re.compile(r"heart|cardi|herz|kardi", re.IGNORECASE)
 
 
 def _heart_ratio(found: Iterable[Finding]) -> float | None:
-    own = [one for one in found if one.group]
+    told = [*found]
+    single = [one for one in told if one.units == "ratio" and _OF_HEART.search(one.label)]
+    own = [one for one in told if one.group]
     groups = ([each for each in own if each.group == one.group] for one in own if one.ratio)
     ratios = (ratio_of(one) for one in groups)
-    return next((one.value for one in ratios if one and _OF_HEART.search(one.name)), None)
+    computed = [one.value for one in ratios if one and _OF_HEART.search(one.name)]
+    values = [one.value for one in single if one.value is not None]
+    return next(iter([*computed, *values]), None)
 
 
 def _heart(sentence: Sentence, found: Sequence[Finding]) -> Iterable[tuple[Fault, str, str]]:

@@ -7,7 +7,7 @@ headers; nothing is concluded, and a region without a finding stays empty.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.imaging.findings import Finding, Measurement
@@ -66,6 +66,11 @@ class Statement:
     def ids(self) -> tuple[str, ...]:
         """Ids of its findings."""
         return tuple(one.id for one in self.findings)
+
+    @property
+    def partners(self) -> tuple[str, ...]:
+        """Ids of the findings whose change it tells (`Finding.partners`)."""
+        return tuple(key for one in self.findings for key in one.partners)
 
     @property
     def compares(self) -> bool:
@@ -193,7 +198,8 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
         label = f"{label}, {name_in(language, site)}"
     if statement.count > 1:
         label = text("count", language).format(label=label, count=statement.count)
-    values = _figures(statement, language)
+    date = subject.date if _is_changed_ratio(statement) else ""
+    values = _figures(statement, language, date)
     place = _place(statement, subject, language)
     form = text("label_values" if values else "label_only", language)
     return Sentence(
@@ -201,16 +207,19 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
     )
 
 
-def _figures(statement: Statement, language: str) -> list[str]:
-    """Return the figures of a statement as its sentence tells them."""
+def _figures(statement: Statement, language: str, date: str = "") -> list[str]:
+    """Return the figures of a statement as its sentence tells them.
+
+    With `date`, that of the reported study, its own figures are dated, too.
+    """
     values: list[str] = []
     for one in statement.measurements:
         shown = value_text(one, language)
         if statement.approximate:
             shown = text("about", language).format(value=shown)
-        if one.date:
-            form = text("then", language) if one.date != "unknown" else text("before", language)
-            shown = form.format(value=shown, date=date_text(one.date, language))
+        if when := one.date or date:
+            form = text("then", language) if when != "unknown" else text("before", language)
+            shown = form.format(value=shown, date=date_text(when, language))
         named = one.name and one.name.lower() != statement.label.lower() and not statement.compares
         if named and len(statement.measurements) + (one.name != "Length") > 1:
             name = name_in(language, one.name)
@@ -241,20 +250,23 @@ def _lower(words: str, language: str) -> str:
 def _impression(told: Sequence[Statement], language: str) -> list[Sentence]:
     """Return one line for each label and change; ratios and changes with their figures.
 
-    Bare measurements are none.
+    A finding and its change are one line. Bare measurements are none.
     """
+    named = [one for one in told if not is_structure(one.label) and not is_measure(one.label)]
+    partners = {key for one in named if one.compares for key in one.partners}
     lines: dict[str, list[Statement]] = {}
-    for one in told:
-        if not is_structure(one.label) and not is_measure(one.label):
-            lines.setdefault(one.label.lower(), []).append(one)
+    for one in named:
+        rest = one if one.compares else _without(one, partners)
+        if rest is not None:
+            lines.setdefault(one.label.lower(), []).append(rest)
     made: list[Sentence] = []
     for same in lines.values():
         label = _upper(name_in(language, same[0].label))
         compared = [one for one in same if one.compares]
         own = [one for one in same if not one.compares]
-        if (
-            len(own) == len(compared) == own[0].count == 1
-        ):  # what is found and its change are one line
+        single = bool(own) and len(own) == len(compared) == own[0].count == 1
+        still = single and not all(one.date for one in compared[0].measurements)
+        if still and not compared[0].partners:  # it does not say which finding it is the change of
             made.append(_line(label, _figures(compared[0], language), own + compared, language))
             continue
         if own:
@@ -263,8 +275,18 @@ def _impression(told: Sequence[Statement], language: str) -> list[Sentence]:
             count = sum(one.count for one in own)
             counted = text("count", language).format(label=label, count=count)
             made.append(_line(counted if count > 1 else label, shown[: count == 1], own, language))
-        made += [_line(label, _figures(one, language), [one], language) for one in compared]
+        for one in compared:
+            found = [f for each in named for f in each.findings if f.id in one.partners]
+            whole = replace(one, findings=(*found, *one.findings))
+            made.append(_line(label, _figures(one, language), [whole], language))
     return made
+
+
+def _without(told: Statement, partners: Collection[str]) -> Statement | None:
+    """Return a statement without the findings that are told with their change; None for none."""
+    rest = tuple(one for one in told.findings if one.id not in partners)
+    left = len(told.findings) - len(rest)
+    return replace(told, findings=rest, count=max(1, told.count - left)) if rest else None
 
 
 def _line(label: str, figures: Sequence[str], told: Iterable[Statement], language: str) -> Sentence:
@@ -308,7 +330,12 @@ def draft_report(
     """
     every = statements(findings)
     told = [one for one in every if not one.compares]
-    pairs = [sentence_of(one, subject, language) for one in every if one.compares]
+    # A ratio with its earlier value is a measurement of this study, unless it stands there anyway.
+    known = {one.label for one in told}
+    told += [one for one in every if _is_changed_ratio(one) and one.label not in known]
+    pairs = [
+        sentence_of(one, subject, language) for one in every if one.compares and one not in told
+    ]
     by_section: dict[str, list[Sentence]] = {}
     if any(one.kind == FINDINGS for one in template.sections):
         for one in told:
@@ -329,6 +356,10 @@ def draft_report(
         for one in template.sections
     )
     return ReportDraft(template.name, template.title(language), language, sections)
+
+
+def _is_changed_ratio(statement: Statement) -> bool:
+    return statement.compares and all(one.units == "ratio" for one in statement.measurements)
 
 
 def technique_lines(subject: ReportSubject, language: str) -> list[str]:

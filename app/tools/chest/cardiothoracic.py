@@ -143,7 +143,7 @@ class CardiothoracicRatio:
             return Finding(
                 id=new_id(),
                 image=snapshot.ref,
-                geometry=Polyline(_own_points(line, hanging, frame.rows, frame.columns)),
+                geometry=Polyline(own_points(line, hanging, frame.rows, frame.columns)),
                 label=label,
                 score=None,
                 value=value,
@@ -180,9 +180,7 @@ def _width_note(spacing: Spacing) -> str:
     return "" if spacing.column_mm is not None else unknown_spacing(spacing)
 
 
-def _own_points(
-    line: ctr_geometry.Line, hanging: Hanging, rows: int, columns: int
-) -> tuple[XY, XY]:
+def own_points(line: ctr_geometry.Line, hanging: Hanging, rows: int, columns: int) -> tuple[XY, XY]:
     """Return a line's ends in pixels of the original image, the viewer's left end first."""
 
     def back(point: XY) -> XY:

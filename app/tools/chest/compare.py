@@ -21,7 +21,9 @@ from app.imaging.findings import (
     Measurement,
     Polygon,
     Provenance,
+    Segments,
     State,
+    new_id,
 )
 from app.imaging.space.geometry import edge_letters
 from app.tools import prior_pair
@@ -39,7 +41,8 @@ from app.tools.api import (
     ToolSpec,
     takes,
 )
-from app.tools.chest import comparison, image_suitability, organs
+from app.tools.chest import comparison, ctr_geometry, image_suitability, organs
+from app.tools.chest.cardiothoracic import own_points
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Corners, Row, XRay
@@ -180,6 +183,7 @@ class ChestXRayCompare:
         boxes, findings = _paired_regions(current, prior, alignment, context)
         if len(set(prior_pair.shown_images(context))) < 2:
             prior_pair.hang_beside(current.snapshot.ref, prior.snapshot.ref, context)
+        findings += _ratio_finding(current, prior, rows[0], context)
         return _result(
             context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
         )
@@ -299,33 +303,38 @@ def _flip(image: ComparedImage) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A marked region of an image: what it is called, its box in pixels, and what made it."""
+    """A marked region: what it is called, its box in pixels, what made it, and the finding's id."""
 
     name: str
     box: Corners
     made: str
+    id: str
 
 
 _ANATOMY = ("chest_xray_segmentation", "cardiothoracic_ratio", SPEC.name)
 """Tools whose findings are structures, or come of a comparison: they are in the table anyway."""
 
 
-def _regions(image: ComparedImage) -> list[Region]:
-    """Return the user's boxes, and the regions that tools found and nobody rejected."""
+def _regions(image: ComparedImage, *, rejected: bool = False) -> list[Region]:
+    """Return the user's boxes and the regions that tools found: those kept, or those `rejected`."""
     drawn = [
-        Region(_name_of_drawn(one), (s.x0, s.y0, s.x1, s.y1), "as drawn by hand")
+        Region(_name_of_drawn(one), (s.x0, s.y0, s.x1, s.y1), "as drawn by hand", one.id)
         for one in image.snapshot.drawn
-        if isinstance(s := one.geometry, Box)
+        if isinstance(s := one.geometry, Box) and (one.state is State.REJECTED) == rejected
     ]
     found = (
         one
         for one in image.snapshot.found
-        if one.state is not State.REJECTED and one.provenance.tool not in _ANATOMY
+        if (one.state is State.REJECTED) == rejected and one.provenance.tool not in _ANATOMY
     )
     boxes = ((one, _box_around(one.geometry)) for one in found)
     return [
         *drawn,
-        *(Region(one_line(i.label, 60), box, f"by {i.provenance.tool}") for i, box in boxes if box),
+        *(
+            Region(one_line(i.label, 60), box, f"by {i.provenance.tool}", i.id)
+            for i, box in boxes
+            if box
+        ),
     ]
 
 
@@ -375,6 +384,11 @@ def _paired_regions(
         if one and other and one.isdisjoint(other)
     }
     pairs = comparison.match_boxes(now, placed, _margin(current), apart)
+    refused = [_regions(side, rejected=True) for side in (current, prior)]
+    places_of = [
+        [one.box for one in refused[0]],
+        [comparison.bounds(comparison.moved_box(one.box, to_current)) for one in refused[1]],
+    ]
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(
         current.xray, prior.xray, alignment.degrees, alignment.scale
@@ -390,17 +404,27 @@ def _paired_regions(
         name, made = _told(sides)
         boxes = [None if side is None else side.box for side in sides]
         row = comparison.box_row(number, (boxes[0], boxes[1]), spacings, against, name, made)
+        if i is None or j is None:
+            own, side = (now[i], 1) if i is not None else (placed[j or 0], 0)
+            if any(comparison.same_place(own, box, _margin(current)) for box in places_of[side]):
+                film = ("current", "prior")[side]
+                row = replace(row, state="", why=f"the mark on the {film} film was rejected")
+                rows.append(row)
+                continue
         rows.append(row)
         said = f"{name[:1].lower()}{name[1:]} {number}{f' ({row.state})' if row.state else ''}"
         compared = name, boxes, row.comparable
         if j is not None:
             place = Polygon(corners[j])
-            places.append(_place(f"Prior, {said}", place, images, compared, made_by))
+            own = () if i is None else (regions[0][i].id,)
+            found = _place(f"Prior, {said}", place, images, compared, made_by)
+            places.append(replace(found, partners=own))
         if i is not None:
             place = Polygon(comparison.moved_box(now[i], alignment.to_prior))
-            places.append(
-                _place(f"Now, {said}", place, (prior.snapshot, current.snapshot), compared, made_by)
-            )
+            own = () if j is None else (regions[1][j].id,)
+            sides_back = (prior.snapshot, current.snapshot)
+            found = _place(f"Now, {said}", place, sides_back, compared, made_by)
+            places.append(replace(found, partners=own))
     return rows, tuple(places)
 
 
@@ -444,6 +468,44 @@ def _place(
         approximate=uncertain,
         compared=tuple(marked),
     )
+
+
+def _ratio_finding(
+    current: ComparedImage, prior: ComparedImage, row: Row, context: ToolContext
+) -> tuple[Finding, ...]:
+    """Return the two widths on the current film with the ratios of both, if they are comparable."""
+    found = ctr_geometry.measure(current.xray.masks, confidence=current.xray.confidence)
+    if not row.comparable or None in (row.current, row.prior, found.heart, found.thorax):
+        return ()
+    assert row.current is not None
+    assert row.prior is not None
+    frame = current.snapshot.frame
+    points = [
+        point
+        for line in (found.heart, found.thorax)
+        if line is not None
+        for point in own_points(line, current.hanging, frame.rows, frame.columns)
+    ]
+    date = prior.snapshot.instance.get("StudyDate") or "unknown"
+    ratio = Finding(
+        id=new_id(),
+        image=current.snapshot.ref,
+        geometry=Segments(tuple(points)),
+        label=row.what,
+        score=None,
+        units="ratio",
+        value=row.current,
+        provenance=context.provenance(SPEC, current.found.model, current.found.weights_sha256),
+        description=f"Cardiothoracic ratio about {row.current:.2f}, on the prior film about "
+        f"{row.prior:.2f} (not for diagnosis).",
+        approximate=True,
+        group=f"ratio-{context.call_id}",
+        measurements=(
+            Measurement(row.what, row.current, "ratio"),
+            Measurement(f"{row.what}, prior", row.prior, "ratio", date=date),
+        ),
+    )
+    return (ratio,)
 
 
 def _told(sides: Sequence[Region | None]) -> tuple[str, str]:
@@ -493,10 +555,14 @@ def _result(
         "warnings": warnings,
         "status": "completed",
     }
+    opened = context.images.instances()
+    on_screen = [opened[one] for one in prior_pair.shown_images(context) if one in opened]
+    uid = prior.snapshot.ref.sop_instance_uid
+    beside = any(one.sop_instance_uid == uid for one in on_screen)
     shown = (
         ()
         if picture is None
-        else (_artifact(picture, alignment, current.snapshot, prior.snapshot),)
+        else (_artifact(picture, alignment, current.snapshot, prior.snapshot, beside=beside),)
     )
     return ToolResult(
         _summary(rows, output, warnings), plain(output), plain(metadata), findings, shown
@@ -514,14 +580,16 @@ def _picture(
 
 
 def _artifact(
-    path: Path, alignment: Alignment, current: ImageSnapshot, prior: ImageSnapshot
+    path: Path, alignment: Alignment, current: ImageSnapshot, prior: ImageSnapshot, *, beside: bool
 ) -> Artifact:
+    """Return the registered prior: a thumbnail that opens it, where the prior hangs `beside`."""
     figures = alignment.figures
+    turn = round(figures["degrees"], 1) + 0.0  # no "-0.0"
     return Artifact(
         path,
-        role="show",
+        role="image" if beside else "show",
         title="Registered prior",
-        description=f"The prior image, turned by {figures['degrees']:.1f} degrees and scaled by "
+        description=f"The prior image, turned by {turn:.1f} degrees and scaled by "
         f"{figures['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
         f"{figures['dice_after']:.2f} (Dice; {figures['dice_before']:.2f} before).",
         source=current.ref,  # the pane may only show beside images of the same patient

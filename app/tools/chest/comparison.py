@@ -36,6 +36,7 @@ MARK_ERROR, MARK_ERROR_MM = 0.2, 5.0
 The limits for a target lesion's growth in RECIST 1.1 (Eisenhauer 2009): 20 %, and at least 5 mm.
 """
 OPERATING_POINT = 0.5
+_LEAST_OVERLAP = 0.1  # intersection over union of two boxes that are a pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,11 +288,19 @@ def match_boxes(
     left, right = set(range(len(current))), set(range(len(prior)))
     for overlap, i, j in overlaps:
         held = _held(current[i], prior[j]) >= 0.5
-        if (overlap > 0.1 or held) and i in left and j in right and (i, j) not in apart:
+        if (overlap > _LEAST_OVERLAP or held) and i in left and j in right and (i, j) not in apart:
             pairs.append((i, j))
             left.remove(i)
             right.remove(j)
     return [*pairs, *((i, None) for i in sorted(left)), *((None, j) for j in sorted(right))]
+
+
+def same_place(one: Corners, other: Corners, margin: float = 0.0) -> bool:
+    """Return whether two boxes (pixels of one image), widened by `margin`, overlap enough to pair.
+
+    One that merely lies in a much larger one is not in the same place.
+    """
+    return _overlap(_widened(one, margin), _widened(other, margin)) > _LEAST_OVERLAP
 
 
 def _widened(box: Corners, margin: float) -> Corners:

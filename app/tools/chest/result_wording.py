@@ -20,6 +20,7 @@ from app.tools.chest.contradictions import (
 )
 from app.tools.chest.plan_words import LABELS
 from app.tools.result_wording import (
+    RULE,
     AnswerContext,
     CallResult,
     Data,
@@ -108,7 +109,7 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
         rest = Sentence(f"Apart from that, compared with {when}: {what}{marks}.")
         lines = [*([one] for one in missing), [], [rest]]
     if told or crossed:
-        cells = [("", "before", "now", "change"), ("---",) * 4, *map(_cells, [*told, *crossed])]
+        cells = [("", "before", "now", "change"), RULE, *map(_cells, [*told, *crossed])]
         table = [f"| {' | '.join(row)} |" for row in cells]
         lines += [[], *([Sentence(row, cites=False)] for row in table), []]
     left = [row for row in rows if not row["comparable"] and not row.get("state")]
@@ -135,7 +136,7 @@ def _not_compared(output: Data, targets: frozenset[str]) -> list[Sentence]:
     rows: Sequence[Data] = output.get("rows") or ()
     others = {"lesion": "Lesion", "finding": "The finding that you named"}
     unlabelled = [name for target, name in others.items() if target in targets][:1]
-    names = _asked(targets) or unlabelled
+    names = _asked(targets) or unlabelled or (["Heart"] if "heart" in targets else [])
     laid: Data = output.get("registration") or {}
     told: list[Sentence] = []
     for name in names:
@@ -149,6 +150,9 @@ def _not_compared(output: Data, targets: frozenset[str]) -> list[Sentence]:
         elif laid.get("accepted") is False:
             why = one_line(str(laid.get("why"))).rstrip(".")
             why = f"the films could not be aligned: {why}"
+            told.append(Sentence(f"**{name}: not compared:** {why}."))
+        elif alone := [row for row in own if not row["state"]]:
+            why = one_line(str(alone[0]["why"])).rstrip(".")
             told.append(Sentence(f"**{name}: not compared:** {why}."))
         elif {row["state"] for row in own} >= {"new", "gone"}:
             why = "the marks on the two films do not lie in one place"
@@ -173,8 +177,10 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 def _is_about(row: Data, name: str) -> bool:
     """Return whether a row compares the finding; a box that the user left unnamed may be it."""
     what = str(row["what"]).casefold().translate(_UMLAUTS)
-    if name == "Cardiomegaly" and what == "cardiothoracic ratio":
+    if name in ("Cardiomegaly", "Heart") and what == "cardiothoracic ratio":
         return True
+    if name == "Heart":
+        return False
     if not what.endswith(", longer side"):
         return False
     if what.startswith("marked box"):
@@ -201,7 +207,7 @@ def _cells(row: Data) -> tuple[str, str, str, str]:
 
 def _prior_open(answer: AnswerContext) -> list[str]:
     """Return a sentence on the latest earlier image of surely the same patient that is open."""
-    if _COMPARE in answer.ran:
+    if _COMPARE in answer.ran | answer.known:
         return []
     days = [
         (int(note["days_before_current"]), _view_and_date(note))
@@ -581,8 +587,22 @@ def _asked(targets: frozenset[str]) -> list[str]:
 
 
 def _finding_asked(targets: frozenset[str]) -> str:
-    asked = ", ".join(_asked(targets))
-    return f"whether this image shows {asked}" if asked else _ANYTHING
+    asked = [_with_article(label) for label in sorted(targets & _LABELS)]
+    named = " or ".join(filter(None, (", ".join(asked[:-1]), *asked[-1:])))
+    return f"whether this image shows {named}" if asked else _ANYTHING
+
+
+def _with_article(label: str) -> str:
+    phrase = "enlarged mediastinum" if label == "Enlarged Cardiomediastinum" else _phrase(label)
+    if label not in _COUNTED:
+        return phrase
+    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
+
+
+_COUNTED = frozenset(
+    ("Pneumothorax", "Effusion", "Nodule", "Mass", "Hernia", "Lung Lesion", "Fracture")
+) | {"Lung Opacity", "Enlarged Cardiomediastinum"}
+"""Labels that take an article."""
 
 
 _ANYTHING = "what is abnormal, or that nothing is"

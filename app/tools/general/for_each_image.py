@@ -13,6 +13,7 @@ import io
 import json
 import logging
 import math
+import re
 import threading
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,6 +55,8 @@ NAME = REPEATING_TOOL
 MOST_IMAGES = 2_000
 _FOLDER = "for_each_image"
 _TOLD_EACH = 12  # images that a text names one by one
+_NAMED, _TOLD_WARNINGS = 3, 12  # images that a warning names, and warnings that are told
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _LONGEST_CELL = 200
 _SPARE_S = 60.0
 _ARRAY = "$array"
@@ -134,6 +137,7 @@ class Row:
     replicate: str = ""
     summary: str = ""
     output: dict[str, Any] = field(default_factory=dict[str, Any])
+    warnings: list[str] = field(default_factory=list[str])
     error: str = ""
     kept: bool = False
 
@@ -226,7 +230,10 @@ class _Batch:
             _log.error("%s failed on one of many images (%s)", self._spec.name, type(error))
             row.error = f"it failed unexpectedly ({type(error).__name__})"
             return
-        row.summary, row.output = kept.summary, kept.output
+        row.output = kept.output
+        row.warnings = _texts(kept.output.get("warnings"), kept.metadata.get("warnings"))
+        ending = f"Warnings: {'; '.join(row.warnings)}."  # told apart, see `_warned`
+        row.summary = kept.summary.removesuffix(ending).rstrip() if row.warnings else kept.summary
         self._findings += kept.findings
         self._masks += [item for item in kept.artifacts if item.role == "mask"]
         for table in (item for item in kept.artifacts if item.role == "table"):
@@ -235,13 +242,11 @@ class _Batch:
     def result(self) -> ToolResult:
         """Return the result of all images; raise ToolFailed if none gave one."""
         good = [row for row in self._rows if not row.error]
-        if not good:
-            whys = list(dict.fromkeys(row.error for row in self._rows))
-            more = f" (and {len(whys) - 1} more reasons)" if len(whys) > 1 else ""
-            raise ToolFailed(
-                f"{self._spec.name} gave no result on any of {self._count} images: {whys[0]}{more}"
-            )
         title = self._spec.title or self._spec.name.replace("_", " ")
+        if not good:
+            whys = list(dict.fromkeys(row.error.rstrip(".") for row in self._rows))
+            why = "; ".join(whys[:_NAMED])
+            raise ToolFailed(f"no result from “{title}” on any of the {self._count} images: {why}")
         records = [_record(row) for row in self._rows]
         path = self._context.out_dir / f"images-{_safe(self._context.call_id)}.csv"
         table = write_table(path, table_of(records), title, image_column="image")
@@ -265,12 +270,13 @@ class _Batch:
             },
             "results": [_told(row) for row in self._rows],
         }
-        each = {"each": [_each(row) for row in self._rows[:_TOLD_EACH]]}
+        each = {"each": _told_each(self._rows[:_TOLD_EACH])}
         metadata = {
             "title": title,
             "arguments": self._args.arguments,
             "version": self._spec.version,
             "status": "completed",
+            "warnings": _warned(self._rows),
             **(each if self._count <= _TOLD_EACH else {}),
         }
         artifacts = [table, *([objects] if objects is not None else []), *self._masks]
@@ -548,8 +554,37 @@ def _told(row: Row) -> dict[str, Any]:
     return {**named, **grouped, "output": row.output}
 
 
-def _each(row: Row) -> str:
-    return f"{row.name}: {row.error or row.summary or 'done'}"
+def _texts(*values: Any) -> list[str]:
+    """Return the texts in lists, each once."""
+    lists = [cast("list[Any]", value) for value in values if isinstance(value, list)]
+    return list(dict.fromkeys(text for items in lists for text in items if isinstance(text, str)))
+
+
+def _warned(rows: Sequence[Row]) -> list[str]:
+    """Return the warnings of all images, each once; one of some of them names these."""
+    by_text: dict[str, list[str]] = {}
+    for row in rows:
+        for text in row.warnings:
+            by_text.setdefault(text, []).append(row.name)
+    told: list[str] = []
+    for text, names in by_text.items():
+        some = ", ".join(names) if len(names) <= _NAMED else f"{len(names)} of {len(rows)} images"
+        told.append(text if len(names) == len(rows) else f"{some}: {text}")
+    rest = len(told) - _TOLD_WARNINGS
+    return told if rest <= 0 else [*told[:_TOLD_WARNINGS], f"and {rest} more warnings"]
+
+
+def _told_each(rows: Sequence[Row]) -> list[str]:
+    """Return a line per image, then what was said of all of them alike."""
+    said = [_SENTENCE.split(row.error or row.summary or "done") for row in rows]
+    alike = [
+        text
+        for text in (said[0][1:] if len(said) > 1 else ())
+        if all(text in one[1:] for one in said)
+    ]
+    own = [[one[0], *(text for text in one[1:] if text not in alike)] for one in said]
+    lines = [f"{row.name}: {' '.join(texts)}" for row, texts in zip(rows, own, strict=True)]
+    return [*lines, *([" ".join(alike)] if alike else [])]
 
 
 def _totals(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
@@ -576,7 +611,8 @@ def _lines(output: Data, metadata: Data) -> list[Sentence]:
     images, failed = int(output["images"]), int(output["failed"])
     lines = [f"{metadata['title']}: {images - failed} of {images} images gave a result."]
     main = _main(output["totals"])
-    if main:
+    # Of a few images each is told, and the mean of two ratios of one patient says nothing.
+    if main and (main == "count" or not metadata.get("each")):
         lines.append(f"All images: {_figure(main, output['totals'][main])}.")
     for name, group in output["groups"].items():
         of = _figure(main, group["totals"][main]) if main in group["totals"] else ""

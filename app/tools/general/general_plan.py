@@ -13,6 +13,7 @@ from app.paths import shipped_table
 from app.tools.api import REPEATING_TOOL
 from app.tools.general.for_each_image import WORDING as FOR_EACH_WORDING
 from app.tools.general.volume_wording import MODALITIES, prior_open
+from app.tools.general.volume_wording import TARGETS as MARKED
 from app.tools.general.volume_wording import WORDING as VOLUME_WORDING
 from app.tools.pack_plan import (
     Accepts,
@@ -334,7 +335,7 @@ PLAN = PackPlan(
             stage=1,
         ),
     ),
-    targets=_TARGETS,
+    targets=(*_TARGETS, *MARKED),
     unanswered=_unanswered,
     not_looked_for=prior_open,
     wordings=WORDINGS,

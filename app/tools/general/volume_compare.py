@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -96,6 +96,9 @@ class VolumeCompareOutput(BaseModel):
     pairs: list[dict[str, Any]]
     only_in_the_current: list[str]
     only_in_the_prior: list[str]
+    rejected: dict[str, str] = Field(
+        description="Marks that have no partner because that of this study was rejected."
+    )
     rows: list[dict[str, Any]] = Field(description="A figure of a mark in each row.")
     measurements: dict[str, dict[str, float]]
     dates: dict[str, str]
@@ -391,6 +394,8 @@ class _Comparison:
         rows: The figures of each pair.
         findings: Where each mark lies on the other study.
         outside: Names of marks whose place the other series does not show.
+        rejected: Name of a mark -> the study, "current" or "prior", on which its partner was
+            rejected. Such a mark is neither a pair nor new or gone.
         proposed: Numbers of tools' findings that nobody has accepted, and of other marks.
     """
 
@@ -398,30 +403,38 @@ class _Comparison:
         self, current: Scan, prior: Scan, to_prior: Points, tolerance: float, context: ToolContext
     ) -> None:
         self.scans, self.to_prior, self.tolerance = (current, prior), to_prior, tolerance
+        self._back: Points = np.linalg.inv(to_prior).astype(np.float64)
         self.context = context
         self.proposed = self.others = 0
-        self.sides = (self._marks(current), self._marks(prior))
+        marks = [self._marks(one) for one in (current, prior)]
+        self.sides = (marks[0][0], marks[1][0])
+        self._refused = (marks[0][1], marks[1][1])
+        self.rejected: dict[str, str] = {}
         self.paired = False
         self.pairs: list[tuple[int | None, int | None, float | None]] = []
         self.findings: list[Finding] = []
         self.outside: list[str] = []
         self.rows: list[Row] = []
 
-    def _marks(self, scan: Scan) -> list[Mark]:
-        """Return what a person drew or accepted on a series, in patient mm."""
+    def _marks(self, scan: Scan) -> tuple[list[Mark], list[Mark]]:
+        """Return what a person drew or accepted on a series, and what was rejected, in mm."""
         found: list[Mark] = []
+        rejected: list[Mark] = []
         for name, finding in self.context.images.marks(scan.name):
-            if finding.provenance.tool == SPEC.name or finding.state is State.REJECTED:
+            if finding.provenance.tool == SPEC.name:
                 continue
             if finding.state is State.PROPOSED and finding.provenance.run_id:
                 self.proposed += 1
                 continue
             mark = self._mark(name, finding)
-            if mark is None:
+            if finding.state is State.REJECTED:
+                rejected += [mark] if mark is not None else []
+            elif mark is None:
                 self.others += 1
             else:
                 found.append(mark)
-        return volume_marks.joined(found, scan.step_mm)
+        step = scan.step_mm
+        return volume_marks.joined(found, step), volume_marks.joined(rejected, step)
 
     def _mark(self, image: str, finding: Finding) -> Mark | None:
         plane, frame = finding.plane, None
@@ -445,16 +458,35 @@ class _Comparison:
         """Set the pairs, their rows, and where each mark lies on the other study."""
         self.paired = True
         self.pairs = volume_marks.pairs_of(*self.sides, self.to_prior, self.tolerance)
-        back: Points = np.linalg.inv(self.to_prior).astype(np.float64)
         for number, (i, j, _) in enumerate(self.pairs, 1):
             now = None if i is None else self.sides[0][i]
             then = None if j is None else self.sides[1][j]
             name = self.name(number)
-            self.rows += volume_marks.rows_of(name, now, then, self.to_prior)
+            rows = volume_marks.rows_of(name, now, then, self.to_prior)
+            if study := self._partner_rejected(now, then):
+                self.rejected[name] = study
+                why = f"the mark on the {study} study was rejected"
+                self.rows += [replace(row, why=why) for row in rows]
+                continue
+            self.rows += rows
             if then is not None:
-                self._place(f"Prior, {name}", then, now, 0, back)
+                self._place(f"Prior, {name}", then, now, 0, self._back)
             if now is not None:
                 self._place(f"Now, {name}", now, then, 1, self.to_prior)
+
+    def _partner_rejected(self, now: Mark | None, then: Mark | None) -> str:
+        """Return the study on which a rejected mark is the partner of a lone one, or ""."""
+        if now is not None and then is not None:
+            return ""
+        side, mark, matrix = (1, now, self.to_prior) if then is None else (0, then, self._back)
+        assert mark is not None
+        place = volume_marks.moved(mark.centre, matrix)
+        alike = any(
+            float(np.linalg.norm(place - one.centre)) <= self.tolerance
+            and (one.kind == mark.kind or one.name.casefold() == mark.name.casefold())
+            for one in self._refused[side]
+        )
+        return ("current", "prior")[side] if alike else ""
 
     def name(self, number: int) -> str:
         """Return what the pair with a number is called, from 1."""
@@ -503,27 +535,52 @@ class _Comparison:
                 description=f"Where the mark of the {when} study lies on this one.",
                 group=f"compare-{self.context.call_id}",
                 measurements=tuple(sizes),
-                rests_on=(mark.name,),
+                rests_on=((partner or mark).name,),
+                partners=tuple(one.id for one in partner.findings) if partner else (),
             )
         )
 
     def shown_pair(self) -> tuple[ImageRef, ImageRef | None]:
         """Return the image to show of the current study, and the one at the same place before."""
-        first = next((i for i, _, _ in self.pairs if i is not None), None)
         current, prior = self.scans
         image = current.snapshot
-        point = np.array(_middle(image))
-        if first is not None:
-            mark = self.sides[0][first]
-            point = mark.centre
-            if (found := slice_at(current, point)) is not None:
-                image = self.context.images.resolve(*found[:2])
         if not self.paired:
             return image.ref, prior.snapshot.ref
-        there = slice_at(prior, volume_marks.moved(point, self.to_prior))
+        point = np.array(_middle(image))
+        before = volume_marks.moved(point, self.to_prior)
+        if self.pairs:  # the first is a pair, where there is one
+            point, before = self._centres(*self.pairs[0][:2])
+            if (found := slice_at(current, point)) is not None:
+                image = self.context.images.resolve(*found[:2])
+        there = slice_at(prior, before)
         if there is None:
             return image.ref, None
         return image.ref, self.context.images.resolve(*there[:2]).ref
+
+    def _centres(self, i: int | None, j: int | None) -> tuple[Points, Points]:
+        """Return the middles (mm) of a pair on both series; of a lone mark, where it would lie."""
+        if i is None:
+            assert j is not None
+            before = self.sides[1][j].centre
+            return volume_marks.moved(before, self._back), before
+        now = self.sides[0][i].centre
+        before = volume_marks.moved(now, self.to_prior) if j is None else self.sides[1][j].centre
+        return now, before
+
+    def linked_places(self) -> list[list[list[float]]]:
+        """Return for each pair its place (mm) on both series, on the slices that show it."""
+        found: list[list[list[float]]] = []
+        for i, j, _ in self.pairs:
+            centres = self._centres(i, j)
+            slices = [slice_at(*one) for one in zip(self.scans, centres, strict=True)]
+            places: list[list[float]] = []
+            for centre, one in zip(centres, slices, strict=True):
+                if one is not None:
+                    x, y, z = centre.tolist()
+                    places.append([*one[2].point(*one[2].pixel((x, y, z))[:2])])
+            if len(places) == len(centres):
+                found.append(places)
+        return found
 
 
 def _middle(image: ImageSnapshot) -> tuple[float, float, float]:
@@ -583,7 +640,8 @@ def _result(
     for number, (i, j, away) in enumerate(made.pairs, 1):
         name = made.name(number)
         if i is None or j is None:
-            alone[i is None].append(name)
+            if name not in made.rejected:
+                alone[i is None].append(name)
             continue
         names = [made.sides[0][i].name, made.sides[1][j].name]
         pairs.append(
@@ -601,6 +659,7 @@ def _result(
         "pairs": pairs,
         "only_in_the_current": alone[0],
         "only_in_the_prior": alone[1],
+        "rejected": made.rejected,
         "outside": made.outside,
         "rows": rows,
         "measurements": _figures(made.rows),
@@ -659,7 +718,11 @@ def _artifact(made: _Comparison, context: ToolContext) -> Artifact:
         role="file",
         title="Registration",
         source=current,
-        options={"prior": prior.sop_instance_uid, "to_prior": matrix},
+        options={
+            "prior": prior.sop_instance_uid,
+            "to_prior": matrix,
+            "pairs": made.linked_places(),
+        },
     )
 
 
@@ -681,5 +744,7 @@ def _summary(output: dict[str, Any], metadata: dict[str, Any]) -> str:
         f"marks, {only[0]} only in the current study, {only[1]} only in the prior."
     )
     text += f" {'; '.join(changes)}." if changes else ""
+    for mark, study in output["rejected"].items():
+        text += f" {mark} is not compared: the mark on the {study} study was rejected."
     warnings = metadata["warnings"]
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text

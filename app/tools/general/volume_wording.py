@@ -5,18 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from app.tools.pack_plan import value_lists, word_lists
 from app.tools.result_wording import (
+    RULE,
     AnswerContext,
     Data,
     ResultWording,
     Sentence,
     cited,
+    has_words,
     number,
     one_line,
 )
 
 MODALITIES = ("CT", "MR")
+_TEXTS = word_lists("general")
+_LESIONS, _FINDINGS, _ORGANS = (
+    value_lists(_TEXTS[key]) for key in ("MARKED_LESIONS", "MARKED_FINDINGS", "MARKED_ORGANS")
+)
+_NAMED = _LESIONS | _FINDINGS | _ORGANS
+_FORMS = {
+    name: "|".join(word.replace("*", r"\w*").replace(" ", "[ -]") for word in words)
+    for name, words in _NAMED.items()
+}
+"""Name -> regular expression of what users and tools call it, umlauts written as "ae"."""
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_PREFIX = "marked: "
+TARGETS = tuple((f"{_PREFIX}{name}", words) for name, words in _NAMED.items())
+"""What a question may ask the change of, with the words for it."""
 _TOOL = "volume_compare"
+_ABOUT_FINDINGS = frozenset(
+    ("everything", "visible", "describe", "all", "analyse", "generic", "state", "disease")
+)
+"""Kinds of question, of this pack and others, that ask for what is to be found on an image."""
 _MARK = (
     "To have something compared, measure or outline it on both series, or accept a finding on "
     "each, and ask again."
@@ -30,7 +51,6 @@ def _lines(output: Data, metadata: Data) -> list[Sentence]:
 
 def _answer(told: Data, targets: frozenset[str]) -> list[list[Sentence]]:
     """Return what the two are, the table of changes, and what it rests on."""
-    del targets
     laid: Data = told.get("registration") or {}
     lines = [[Sentence(_lead(told, "**"))]]
     if not laid.get("accepted"):
@@ -44,11 +64,15 @@ def _answer(told: Data, targets: frozenset[str]) -> list[list[Sentence]]:
         lines.append([Sentence("There is no mark on either series, so no change can be told.")])
         lines += [[Sentence(_proposed(proposed))]] if proposed else []
         return [*lines, [Sentence(_MARK, cites=False)], fit]
+    if missing := _undetermined(told, targets):
+        lines = [*([one] for one in missing), [], *lines]
     dates: Data = told.get("dates") or {}
-    head = ("", f"before ({dates.get('prior')})", f"now ({dates.get('current')})", "change")
-    cells = [head, ("---",) * 4, *map(_cells, rows)]
+    cells = [("", "before", "now", "change"), RULE, *map(_cells, rows)]
     table = [f"| {' | '.join(row)} |" for row in cells]
-    lines += [[], *([Sentence(row, cites=False)] for row in table), [], fit]
+    lines += [[], *([Sentence(row, cites=False)] for row in table), []]
+    if all(dates.get(key) for key in ("prior", "current")):
+        lines.append([Sentence(f"- Before: {dates['prior']}; now: {dates['current']}.")])
+    lines.append(fit)
     apart = number(told.get("tolerance_mm"), 1)
     lines.append([Sentence(f"- Marks of one kind within {apart} mm of each other are a pair.")])
     lines += [[Sentence(f"- {text}")] for text in _reasons(rows)]
@@ -84,6 +108,42 @@ def _lead(told: Data, bold: str) -> str:
     only = [len(told.get(key) or ()) for key in ("only_in_the_current", "only_in_the_prior")]
     what = f"{pairs} pair{'' if pairs == 1 else 's'} of marks"
     return f"{bold}Compared with {when}:{bold} {what}; {only[0]} only now, {only[1]} only before."
+
+
+def _undetermined(told: Data, targets: frozenset[str]) -> list[Sentence]:
+    """Return why the change of each thing that the question names is not told, where it is not."""
+    asked = [name for name in _NAMED if f"{_PREFIX}{name}" in targets]
+    # In "the lesion in the liver", the organ is only the place.
+    asked = [name for name in asked if name not in _ORGANS] or asked
+    rows: Sequence[Data] = told.get("rows") or ()
+    found: list[Sentence] = []
+    for name in asked:
+        own = [row for row in rows if _is_about(str(row["mark"]), name)]
+        if any(row["comparable"] for row in own):
+            continue
+        reasons = dict.fromkeys(str(row["why"]) for row in own if row["why"])
+        if not own:
+            why = "neither study has a mark or an accepted finding of this name"
+        elif reasons:
+            why = one_line("; ".join(reasons))
+        elif len({row["current"] is None for row in own}) > 1:
+            why = "the marks of the two studies do not lie in one place"
+        else:
+            where = "prior" if own[0]["current"] is None else "current"
+            why = f"it is marked in the {where} study only"
+        found.append(Sentence(f"**{name}: change not determined:** {why}."))
+    return [*found, Sentence(_MARK, cites=False)] if found else []
+
+
+def _is_about(mark: str, name: str) -> bool:
+    """Return whether a mark is what was asked for; one without a known name may be any lesion."""
+    label = mark.casefold().translate(_UMLAUTS)
+    called = {one for one, words in _FORMS.items() if has_words(label, words)}
+    if name in called:
+        return True
+    if name not in _LESIONS:
+        return False
+    return not called or "Lesion" in called or (name == "Lesion" and bool(called & {*_LESIONS}))
 
 
 def _fit(laid: Data) -> str:
@@ -140,10 +200,16 @@ def _change(row: Data) -> str:
 
 
 def prior_open(answer: AnswerContext) -> list[str]:
-    """Return a sentence on the latest earlier scan of surely the same patient that is open."""
+    """Return a sentence on the latest earlier scan of surely the same patient that is open.
+
+    It stands where findings are asked for, and nothing was compared in this conversation.
+    """
     shown = answer.images[0] if answer.images else {}
     modality = shown.get("modality")
-    if _TOOL in answer.ran or modality not in MODALITIES:
+    if _TOOL in answer.ran | answer.known or modality not in MODALITIES:
+        return []
+    named = not answer.kinds and any(one.startswith(_PREFIX) for one in answer.targets)
+    if not (named or answer.kinds & _ABOUT_FINDINGS):
         return []
     days = [
         int(note["days_before_current"])

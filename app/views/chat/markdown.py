@@ -279,6 +279,7 @@ class _State:
     gap: bool = False  # a blank line came before
     columns: int = 0  # of the table that the line before belongs to
     right: tuple[int, ...] = ()  # numbers of its columns whose cells end at the right
+    widths: tuple[float, ...] = ()  # of its columns, in percent
     rows: int = 0  # of that table so far
 
 
@@ -365,16 +366,19 @@ class MarkdownWriter:
             head = not state.columns and _RULE.fullmatch(following) is not None
             columns = len(cells) if head else state.columns
             if columns and (not head or len(_cells(following)) == columns <= _MOST_COLUMNS):
-                right = state.right
+                right, widths = state.right, state.widths
                 if head:
-                    rule = enumerate(_cells(following))
-                    right = tuple(at for at, one in rule if one.endswith(":") and one[0] != ":")
+                    rule = _cells(following)
+                    right = tuple(
+                        at for at, one in enumerate(rule) if one.endswith(":") and one[0] != ":"
+                    )
+                    widths = _widths(rule)
                 last = "|" not in following
-                self._write_row(cursor, cells, columns, right, head=head, last=last)
+                self._write_row(cursor, cells, widths, right, head=head, last=last)
                 rows = 1 if head else state.rows + 1
                 columns = columns if rows < _MOST_ROWS else 0
                 shown = replace(state, fresh=True, gap=False, columns=columns, rows=rows)
-                return replace(shown, right=right)
+                return replace(shown, right=right, widths=widths)
         quoted = None if state.fenced else _QUOTED.match(line)
         line = quoted["text"] if quoted else line
         heading = None if state.fenced else _HEADING.match(line)
@@ -412,17 +416,18 @@ class MarkdownWriter:
         self,
         cursor: QTextCursor,
         cells: Sequence[str],
-        columns: int,
+        widths: Sequence[float],
         right: Sequence[int],
         *,
         head: bool,
         last: bool,
     ) -> None:
         """Write a row as a table of its own, so that the time does not grow with the rows."""
+        columns = len(widths)
         percent = QTextLength.Type.PercentageLength
         shape = QTextTableFormat()
         shape.setWidth(QTextLength(percent, 100))
-        shape.setColumnWidthConstraints([QTextLength(percent, 100 / columns)] * columns)
+        shape.setColumnWidthConstraints([QTextLength(percent, one) for one in widths])
         shape.setBorder(0)
         shape.setCellSpacing(0)
         shape.setCellPadding(2)
@@ -459,6 +464,16 @@ class MarkdownWriter:
         if span.tip:
             form.setToolTip(plain_tip(span.tip))
         return form
+
+
+def _widths(rule: Sequence[str]) -> tuple[float, ...]:
+    """Return the widths of a table's columns in percent, in the ratio of the rule's dashes.
+
+    That is as Pandoc reads it; none is more than twice as wide as another.
+    """
+    counts = [one.count("-") for one in rule]
+    shares = [min(count, 2 * min(counts)) for count in counts]
+    return tuple(100 * share / sum(shares) for share in shares)
 
 
 def plain_text(text: str) -> str:

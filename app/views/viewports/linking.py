@@ -185,7 +185,7 @@ class ViewportLinks(QObject):
             point = None
             if plane is not None:
                 middle = plane.point((instance.columns - 1) / 2, (instance.rows - 1) / 2)
-                point = self._place_in(frame, other, middle)
+                point = self._beside(frame, other, plane, middle)
             if plane is not None and point is not None:
                 if self._are_parallel(frame, plane, other):
                     self._go(other, partial(other.planes.look_at, point))
@@ -201,6 +201,16 @@ class ViewportLinks(QObject):
             return None
         moved = self._workspace.alignments.moved(one, its, place)
         return moved or (place if _same_space(frame, other) else None)
+
+    def _beside(
+        self, frame: ViewportFrame, other: ViewportFrame, plane: FramePlane, middle: XYZ
+    ) -> XYZ | None:
+        """Return the place (mm) in another viewport that belongs beside the slice of one."""
+        one, its = frame.viewport.acquired, other.viewport.acquired
+        if one is None or its is None:
+            return None
+        place = self._workspace.alignments.beside(one, its, plane, middle)
+        return place or self._place_in(frame, other, middle)
 
     def _is_near(self, frame: ViewportFrame, other: ViewportFrame) -> bool:
         return self._place_in(frame, other, (0.0, 0.0, 0.0)) is not None

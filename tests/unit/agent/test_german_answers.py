@@ -149,10 +149,16 @@ def test_what_each_tool_does_and_how_to_ask_for_it_is_told_in_german():
             "sind nötig.",
         ),
         (
-            "**I cannot say whether this image shows Nodule:** 2-019.dcm is CT, not a chest "
+            "**I cannot say whether this image shows a nodule:** 2-019.dcm is CT, not a chest "
             "radiograph (CR, DX).",
-            "**Ich kann nicht sagen, ob dieses Bild Rundherd zeigt:** 2-019.dcm ist CT, keine "
-            "Thoraxaufnahme (CR, DX).",
+            "**Ich kann nicht sagen, ob dieses Bild einen Rundherd zeigt:** 2-019.dcm ist CT, "
+            "keine Thoraxaufnahme (CR, DX).",
+        ),
+        (
+            "**I cannot say whether this image shows a pleural effusion or atelectasis:** the "
+            "model that scores findings is not installed.",
+            "**Ich kann nicht sagen, ob dieses Bild einen Pleuraerguss oder eine Atelektase zeigt:"
+            "** Das Modell, das Befunde bewertet, ist nicht installiert.",
         ),
         (  # a reason that the window's translation has, made a sentence
             "- **DICOM files:** No patient's record is open.",

@@ -225,7 +225,26 @@ def test_where_no_image_gives_a_result_the_call_fails_with_the_reason(tmp_path: 
     tool = counting(fails_at="well")
     with ScriptedModel([call(NAME, tool="bright_pixels")], says("None.")) as model:
         played = run(tmp_path, "?", pictures, model=model, tools=registry(tool))
-    assert "gave no result on any of 2 images: the picture is empty" in played.failed(NAME)
+    assert "on any of the 2 images: the picture is empty" in played.failed(NAME)
+
+
+def test_each_warning_is_told_once_and_names_the_image_that_it_concerns(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 4)
+
+    def measure(args: ImageInput, context: ToolContext) -> ToolResult:
+        own = context.images.resolve(args.image_path).path.stem
+        warnings = ["the spacing is unknown", *(["it is blurred"] if own == "well_2" else [])]
+        limit = "Above 9 is much."
+        summary = f"Measured {own[-1]}. {limit} Warnings: {'; '.join(warnings)}."
+        return ToolResult(summary, {"ratio": 0.5}, {"warnings": warnings})
+
+    tool = FakeTool("measures", ImageInput, measure)
+    with ScriptedModel([call(NAME, tool="measures")], says("Done.")) as model:
+        result = finished(run(tmp_path, "?", pictures, model=model, tools=registry(tool)))
+    assert result.metadata["warnings"] == ["the spacing is unknown", "well_2.png: it is blurred"]
+    said = result.metadata["each"]
+    assert said == ["well_1.png: Measured 1.", "well_2.png: Measured 2.", "Above 9 is much."]
+    assert "Warnings" not in result.summary
 
 
 @pytest.mark.parametrize("effect", [Approval.WRITE, Approval.SEND, Approval.EXECUTE])

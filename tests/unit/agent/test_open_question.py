@@ -216,7 +216,7 @@ def test_an_answer_of_a_language_model_says_so_too(tmp_path: Path):
 
 def test_a_finding_that_is_named_is_what_was_not_looked_for(tmp_path: Path):
     answer = ask(tmp_path, without_models(), "Is there a pneumothorax?")[-1].answer
-    assert answer.startswith("**I cannot say whether this image shows Pneumothorax:** the model")
+    assert answer.startswith("**I cannot say whether this image shows a pneumothorax:** the model")
     assert "- Pneumothorax: that needs the model torchxrayvision" in answer
     assert "Tubes and lines" not in answer
     assert "Cardiothoracic" not in answer

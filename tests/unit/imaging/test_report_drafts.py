@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import SightlineError
-from app.imaging.findings import Code, Finding, Measurement, State
+from app.imaging.findings import Code, Finding, Measurement, Segments, State
 from app.imaging.reports.checks import Fault, check_report
 from app.imaging.reports.report_draft import Addendum, Sentence, Signature
 from app.imaging.reports.report_subject import subject_of
@@ -289,6 +289,80 @@ def test_the_impression_tells_a_change_once() -> None:
         assert check_report(draft, SUBJECT, {one.id: one for one in findings}) == ()
     several = drafted(own, replace(own, id="n2"), pair)
     assert lines(several, "impression") == ["Left nodule (2).", change]
+
+
+def test_of_several_findings_the_paired_one_is_told_with_its_change_only() -> None:
+    """Two nodules, of which one was there before, are two lines and no third nodule."""
+    change = "Left nodule: 21.0 mm (detector plane), 16.0 mm (detector plane) on 2023-04-05."
+    own, other = (tool_finding("Left nodule", id=key, value=21.0) for key in ("n1", "n2"))
+    pair = paired(partners=("n1",))
+    every = {one.id: one for one in (own, other, pair)}
+    draft = drafted(*every.values())
+    assert draft.section("impression").sentences == (
+        Sentence("Left nodule.", ("n2",)),
+        Sentence(change, ("n1", pair.id)),
+    )
+    assert check_report(draft, SUBJECT, every) == ()
+    second = paired(id="p2", partners=("n2",))
+    assert lines(drafted(own, other, pair, second), "impression") == [change, change]
+    # Another name on the prior, and a change of what nobody has accepted here.
+    named = replace(pair, rests_on=("Lesion",))
+    assert lines(drafted(own, named), "impression") == [change.replace("Left nodule", "Lesion")]
+    gone = paired(measurements=(paired().measurements[1],))
+    assert lines(drafted(own, gone), "impression") == [
+        "Left nodule.",
+        "Left nodule: 16.0 mm (detector plane) on 2023-04-05, not marked on this study.",
+    ]
+    foreign = replace(pair, partners=("n9",))
+    assert lines(drafted(own, foreign), "impression") == ["Left nodule.", change]
+    many = [tool_finding("Left nodule", id=f"n{n}", value=21.0) for n in range(1, 15)]
+    assert lines(drafted(*many, pair), "impression") == ["Left nodule (13).", change]
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (
+            "en",
+            "Cardiothoracic ratio: about 0.56 on 2024-01-02, about 0.48 on 2023-04-05 "
+            "(series 3, image 45).",
+        ),
+        (
+            "de",
+            "Herz-Thorax-Quotient: ca. 0,56 am 02.01.2024, ca. 0,48 am 05.04.2023 "
+            "(Serie 3, Bild 45).",
+        ),
+    ],
+)
+def test_a_ratio_with_its_earlier_value_is_told_once_among_the_findings(
+    language: str, told: str
+) -> None:
+    now = Measurement("Cardiothoracic ratio", 0.56, "ratio")
+    then = replace(now, name="Cardiothoracic ratio, prior", value=0.48, date="20230405")
+    change = tool_finding(
+        "Cardiothoracic ratio",
+        geometry=Segments(((1.0, 1.0), (9.0, 1.0), (0.0, 2.0), (17.0, 2.0))),
+        units="ratio",
+        value=0.56,
+        approximate=True,
+        measurements=(now, then),
+    )
+    draft = drafted(change, language=language)
+    findings = [one for each in draft.sections if each.kind == "findings" for one in each.sentences]
+    assert findings == [Sentence(told, (change.id,))]
+    assert len(draft.section("comparison").sentences) == 1
+    assert len(draft.section("impression").sentences) == 1
+    assert check_report(draft, SUBJECT, {change.id: change}) == ()
+    small = replace(change, value=0.44, measurements=(replace(now, value=0.44), then))
+    against = "Heart enlarged." if language == "en" else "Das Herz ist vergrößert."
+    wrong = drafted(small).with_sentences("impression", [Sentence(against, (small.id,))])
+    found = check_report(wrong, SUBJECT, {small.id: small})
+    assert [one.fault for one in found] == [Fault.RATIO]
+    # Where the ratio itself was accepted, too, its change stands under the comparison.
+    own = ratio_lines(140.0, 250.0)
+    both = drafted(*own, change, language=language)
+    assert both.section("comparison").sentences[1:] == (Sentence(told, (change.id,)),)
+    assert len(both.section("impression").sentences) == 1
 
 
 def test_pairs_that_cannot_be_compared_or_are_gone_say_so() -> None:

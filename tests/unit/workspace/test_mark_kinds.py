@@ -11,7 +11,17 @@ import pydicom
 import pytest
 from pydicom.data import get_testdata_file
 
-from app.imaging.findings import XY, Finding, Point, Polygon, Polyline, Segments
+from app.imaging.findings import (
+    XY,
+    Finding,
+    Measurement,
+    Point,
+    Polygon,
+    Polyline,
+    Provenance,
+    Segments,
+    State,
+)
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import (
@@ -80,6 +90,22 @@ def test_the_ratio_by_hand_is_that_of_the_two_widths():
     assert figures(made)["Heart width"] == pytest.approx(heart)
     assert figures(made)["Thorax width"] == pytest.approx(40)
     assert drawing.headline(made).startswith(f"{heart / 40:.2f} · heart")
+
+
+def test_a_tool_s_ratio_that_is_corrected_is_computed_anew_and_keeps_the_earlier_one():
+    hand = drawing.draw(drawing.CTR, FRAME, [(30, 30), (55, 30), (10, 50), (90, 50)])
+    now, then = hand.measurements[0], Measurement("Earlier", 0.4, "ratio", date="20230405")
+    made = Provenance("chest_xray_compare", "1", "net", "", "run", "call")
+    found = replace(
+        hand, provenance=made, measurements=(now, then), state=State.PROPOSED, approximate=True
+    )
+    moved = drawing.move_point(found, FRAME, 1, (70, 30))
+    assert (moved.value, moved.units, moved.state) == (pytest.approx(0.5), "ratio", State.EDITED)
+    assert [(one.value, one.date) for one in moved.measurements] == [
+        (pytest.approx(0.5), ""),
+        (0.4, "20230405"),
+    ]
+    assert moved.approximate
 
 
 def test_a_probe_has_the_value_of_its_pixel_and_takes_the_next_one_s_with_it():

@@ -14,8 +14,9 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
+from app.agent.answers.german import in_german
 from app.errors import Cancelled
-from app.imaging.findings import Box, Finding, Mask, Polygon, Provenance, State, new_id
+from app.imaging.findings import Box, Finding, Mask, Polygon, Provenance, Segments, State, new_id
 from app.imaging.space.geometry import edge_letters
 from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
@@ -31,6 +32,7 @@ from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparison import XRay
 from app.tools.chest.model_pictures import MIRRORED_NOTE
 from app.tools.chest.registration import View, register, resample
+from app.tools.chest.result_wording import WORDINGS
 from app.tools.chest.segmenter import Segmenter
 from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import masks
@@ -278,6 +280,11 @@ def two(bench: Bench) -> Pair:
     return Pair(bench)
 
 
+def regions_in(result: ToolResult) -> tuple[Finding, ...]:
+    """The places of marked regions, without the ratio's change."""
+    return tuple(one for one in result.findings if one.label != "Cardiothoracic ratio")
+
+
 def rows_of(result: ToolResult) -> dict[str, dict[str, Any]]:
     return {row["what"]: row for row in result.output["rows"]}
 
@@ -296,6 +303,36 @@ def test_a_heart_that_has_grown_is_told_with_its_figures(two: Pair):
     assert "Cardiothoracic ratio" in result.summary
     assert result.output["days_between"] == 1
     json.dumps([result.output, result.metadata])
+
+
+def test_the_ratio_s_change_is_a_finding_that_can_be_accepted(two: Pair):
+    """Both widths as drawn on the current film, with both ratios and the prior's date."""
+    two.open(chest(heart=0.8))
+    now = chest(heart=1.2)
+    two.open(now)
+    result = two.run()
+    row = rows_of(result)["Cardiothoracic ratio"]
+    (ratio,) = [one for one in result.findings if one.label == "Cardiothoracic ratio"]
+    assert ratio.image == two.bench.images.resolve("image-2").ref
+    assert (ratio.state, ratio.approximate) == (State.PROPOSED, True)
+    told = [(one.value, one.units, one.date) for one in ratio.measurements]
+    date = two.bench.images.resolve("image-1").instance.get("StudyDate")
+    assert date
+    assert told == [(row["current"], "ratio", ""), (row["prior"], "ratio", date)]
+    assert row["current"] > row["prior"]
+    assert isinstance(ratio.geometry, Segments)
+    (a, b, c, d) = ratio.geometry.points
+    assert math.dist(a, b) / math.dist(c, d) == pytest.approx(row["current"], abs=0.001)
+    columns = np.nonzero(now["Heart"].any(axis=0))[0]
+    assert sorted((a[0], b[0])) == pytest.approx([columns[0], columns[-1]], abs=1.5)
+
+
+def test_a_ratio_that_cannot_be_compared_is_no_finding(two: Pair):
+    two.open(chest(), ViewPosition="AP")
+    two.open(chest())
+    result = two.run()
+    assert not rows_of(result)["Cardiothoracic ratio"]["comparable"]
+    assert result.findings == ()
 
 
 def test_two_images_of_one_state_have_no_change(two: Pair):
@@ -558,7 +595,7 @@ def test_a_film_that_alone_looks_mirrored_is_not_laid_on_the_other(
         which = "prior" if doubted == ("0",) else "current"
         told = f"could not be aligned: only the {which} film looks mirrored"
         assert any(told in text for text in result.metadata["warnings"])
-        assert result.findings == ()
+        assert regions_in(result) == ()
         assert result.artifacts == ()
 
 
@@ -589,7 +626,7 @@ def test_boxes_on_both_images_are_paired_where_they_lie_on_each_other(two: Pair)
     assert alone["comparable"] is False
     assert "marked on the current image only" in alone["why"]
     here = two.bench.images.resolve("image-2").ref
-    (finding,) = [one for one in result.findings if one.image == here]
+    (finding,) = [one for one in regions_in(result) if one.image == here]
     assert isinstance(finding.geometry, Polygon)
     expected = [(49.5, 99.5), (69.5, 99.5), (69.5, 129.5), (49.5, 129.5)]
     assert np.allclose(finding.geometry.points, expected, atol=0.5)
@@ -665,7 +702,7 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
             assert rows[name]["error"] == pytest.approx(max(0.2 * max(old, new), 5.0))
     refs = [two.bench.images.resolve(f"image-{number}").ref for number in (2, 1)]
     here, there = (
-        {one.label.split(", ")[1].split()[0]: one for one in result.findings if one.image == ref}
+        {one.label.split(", ")[1].split()[0]: one for one in regions_in(result) if one.image == ref}
         for ref in refs
     )
     assert set(here) == {"grown", "shrunk", "same", "went"}
@@ -678,6 +715,8 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
         assert isinstance(finding.geometry, Polygon)
         assert np.allclose(np.mean(finding.geometry.points, axis=0), regions[name][0], atol=0.6)
         assert finding.rests_on == (name,)
+        own_ids = [one.id for one in two.bench.opened[1].findings if one.label == name]
+        assert list(finding.partners) == own_ids[: bool(regions[name][2])]
         middle, old, new = regions[name]
         boxes = {one.image: Box(*one.box) for one in finding.compared}
         places = ((refs[0], middle, new), (refs[1], on_prior(middle), old))
@@ -711,6 +750,48 @@ def test_different_findings_in_one_place_are_no_pair(
     assert sorted(row["state"] for row in rows) == states
 
 
+@pytest.mark.parametrize("rejected", ["current", "prior", "both"])
+def test_a_rejected_mark_is_no_change_and_is_named_where_its_partner_stands(
+    two: Pair, rejected: str
+):
+    drawn = chest()
+    two.open(drawn)
+    two.open(drawn)
+    for number, film in enumerate(("prior", "current")):
+        state = State.REJECTED if rejected in (film, "both") else State.ACCEPTED
+        found_on(two.bench, number, ("nodule", square((60.0, 60.0), 30.0)), state=state)
+    result = two.run()
+    rows = [row for row in result.output["rows"] if "longer" in row["what"]]
+    assert regions_in(result) == ()
+    if rejected == "both":
+        assert rows == []
+        return
+    (row,) = rows
+    assert (row["state"], row["comparable"], row["change"]) == ("", False, None)
+    assert row["why"] == f"the mark on the {rejected} film was rejected"
+    said = spoken(result, "Nodule")
+    assert said.startswith(f"**Nodule: not compared:** the mark on the {rejected} film was rej")
+    assert "**new**" not in said
+    assert "**gone**" not in said
+    assert "wurde abgelehnt" in in_german(said).splitlines()[0]
+
+
+def spoken(result: ToolResult, *targets: str) -> str:
+    """The lines of the answer to a question that names something."""
+    (wording,) = [one for one in WORDINGS if one.tool == "chest_xray_compare"]
+    assert wording.answer is not None
+    lines = wording.answer({**result.metadata, **result.output}, frozenset(targets))
+    return "\n".join(" ".join(one.text for one in line) for line in lines)
+
+
+def test_asked_for_the_heart_a_ratio_that_cannot_be_compared_is_said_first(two: Pair):
+    two.open(chest(), ViewPosition="AP")
+    two.open(chest())
+    assert spoken(two.run(), "heart").startswith(
+        "**Heart: its size could not be compared:** the views differ (AP before, PA now)."
+    )
+
+
 def test_a_mask_is_compared_by_the_box_around_it(two: Pair):
     now = chest()
     two.open(now)
@@ -733,6 +814,8 @@ class Window:
 
     def do(self, command: str, arguments: Any, context: Any) -> Any:
         self.done.append((command, arguments))
+        if command == "viewer_layout":
+            self.images = ("image-2", "image-1")
 
 
 @pytest.mark.parametrize("shown", [("image-1",), ("image-1", "image-2")])
@@ -744,7 +827,8 @@ def test_the_two_films_are_hung_side_by_side_where_one_image_is_shown(
     two.open(chest())
     window, context = Window(*shown), two.bench.context
     monkeypatch.setattr(two.bench, "context", lambda: replace(context(), viewer=window))
-    two.run()
+    (picture,) = two.run().artifacts
+    assert picture.role == "image", "the prior is on the screen once; its thumbnail opens this one"
     prior, current = (
         two.bench.images.resolve(f"image-{one}").ref.sop_instance_uid for one in (1, 2)
     )
@@ -754,6 +838,17 @@ def test_the_two_films_are_hung_side_by_side_where_one_image_is_shown(
         ("viewer_show", {"what": prior, "viewport": "right"}),
     ]
     assert window.done == (hung if len(shown) == 1 else [])
+
+
+def test_beside_something_else_the_registered_prior_is_shown(
+    two: Pair, monkeypatch: pytest.MonkeyPatch
+):
+    for _ in range(3):
+        two.open(chest())
+    window, context = Window("image-2", "image-3"), two.bench.context
+    monkeypatch.setattr(two.bench, "context", lambda: replace(context(), viewer=window))
+    (picture,) = two.run().artifacts
+    assert (picture.role, window.done) == ("show", [])
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_a_change_is_tabled_the_changed_first_with_figures_and_error():
         "in the 2 of 3 figures that could be compared; 1 new, 0 gone.",
         "",
         "|  | before | now | change |",
-        "| --- | --- | --- | --- |",
+        "| ------ | --- | --- | ----- |",
         "| box 3 |  | 14 mm | **new**: marked on the current film only |",
         "| nodule 2 | 12 mm | 24 mm | **larger**, +12.00 ± 5 mm |",
         "| same 1 | 20 mm | 22 mm | unchanged, +2.00 ± 5 mm |",

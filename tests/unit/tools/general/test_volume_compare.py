@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.agent.answers.german import in_german
 from app.agent.llm.base import Text
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.planning import Planner
+from app.agent.planning import Planner, Scene, schema_of
 from app.imaging.decode import Decoder
 from app.imaging.findings import (
     Ellipse,
@@ -38,7 +39,7 @@ from app.imaging.types import FramePlane, ImageRef
 from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult
 from app.tools.general import volume_marks, volume_registration
 from app.tools.general.volume_compare import VolumeCompare, VolumeCompareInput
-from app.tools.general.volume_wording import prior_open
+from app.tools.general.volume_wording import WORDING, prior_open
 from app.tools.images import OpenImage, RunImages
 from app.tools.registry import load_packs
 from app.tools.result_wording import AnswerContext
@@ -277,6 +278,11 @@ def test_paired_marks_are_shown_on_both_studies_where_the_sphere_lies(
         there = np.array(plane.point(float(middle[0]), float(middle[1])))
         step = float(image.instance.get("SliceThickness"))
         assert np.linalg.norm(there - place) < step / 2 + 2
+    marks = {mark.id: mark.label for image in pair.images for mark in image.marks}
+    paired = [by_label[name].partners for name in ("Prior, Nodule 1", "Now, Nodule 1")]
+    assert [[marks[key] for key in keys] for keys in paired] == [["Nodule"], ["Nodule"]]
+    assert paired[0] != paired[1]
+    assert by_label["Now, Cyst 2"].partners == by_label["Prior, Ellipse 3"].partners == ()
     then = next(one for one in by_label["Prior, Nodule 1"].measurements if one.date)
     assert (then.value, then.units, then.date) == (pytest.approx(10.0, abs=0.01), "mm", "20230131")
 
@@ -421,7 +427,47 @@ def test_lengths_in_planes_that_cross_are_not_compared():
     assert "40 degrees apart" in row.why
 
 
+@pytest.mark.parametrize("rejected", ["current", "prior", "both"])
+def test_a_rejected_mark_is_no_change_and_is_named_where_its_partner_stands(
+    decoder: Decoder, tmp_path: Path, rejected: str
+):
+    grid = PRIORS["thick slices, other pixels"][0]
+    pair = make_pair(decoder, tmp_path, grid)
+    no = {"state": State.REJECTED}
+    now = no if rejected in ("current", "both") else {}
+    then = no if rejected in ("prior", "both") else {}
+    pair.mark("now", *across(CURRENT, GROWN[0], 15), "Nodule", **now)
+    pair.mark("then", *across(grid, at(MOVED, BEFORE[0]), 10), "Nodule", **then)
+    result = pair.run()
+    output = result.output
+    assert output["pairs"] == []
+    assert output["only_in_the_current"] == output["only_in_the_prior"] == []
+    assert result.findings == ()
+    if rejected == "both":
+        assert (output["rejected"], output["rows"]) == ({}, [])
+        return
+    assert output["rejected"] == {"Nodule 1": rejected}
+    (row,) = output["rows"]
+    assert (row["change"], row["comparable"]) == (None, False)
+    assert row["why"] == f"the mark on the {rejected} study was rejected"
+    assert f"the mark on the {rejected} study was rejected" in result.summary
+    said = spoken({**result.metadata, **output})
+    assert f"Not compared: Nodule 1, Length: the mark on the {rejected} study was rejected." in said
+    assert "Only in the" not in said
+    assert "0 only now, 0 only before" in said
+    german = in_german(said)
+    assert "die Markierung in der " in german
+    assert "wurde abgelehnt" in german
+
+
 # What is said of it
+
+
+def spoken(told: Mapping[str, Any], *named: str) -> str:
+    """The lines of the answer to a question that names something."""
+    assert WORDING.answer is not None
+    lines = WORDING.answer(told, frozenset(f"marked: {one}" for one in named))
+    return "\n".join(" ".join(one.text for one in line) for line in lines)
 
 
 TOLD: dict[str, Any] = {
@@ -474,13 +520,84 @@ def test_the_numbers_of_a_model_s_answer_are_checked_against_it(
     assert ("[check:" in answer) == bool(marked)
 
 
+def marked(name: str, current: float | None, prior: float | None) -> dict[str, Any]:
+    """What is told of one length, of a lone mark or of a pair."""
+    both = current is not None and prior is not None
+    row = TOLD["rows"][0] | {"mark": name, "current": current, "prior": prior, "comparable": both}
+    if not both:
+        row |= {"change": None, "percent": None}
+    return TOLD | {"modality": "CT", "rows": [row], "pairs": TOLD["pairs"] if both else []}
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "current", "prior", "said"),
+    [
+        ("Effusion", "Nodule 1", 15.2, 10.1, "neither study has a mark or an accepted finding"),
+        ("Effusion", "Length 1", 15.2, 10.1, "neither study has a mark or an accepted finding"),
+        ("Heart", "Nodule 1", 15.2, 10.1, "neither study has a mark or an accepted finding"),
+        ("Effusion", "Left pleural effusion 1", 15.2, None, "it is marked in the current study"),
+        ("Effusion", "Pleuraerguss 1", None, 12.0, "it is marked in the prior study only"),
+        ("Effusion", "Erguß links 1", 15.2, 10.1, ""),
+        ("Nodule", "Nodule 1", 15.2, 10.1, ""),
+        ("Nodule", "Length 1", 15.2, 10.1, ""),
+        ("Nodule", "Effusion 1", 15.2, 10.1, "neither study has a mark or an accepted finding"),
+        ("Lesion", "Mass 1", 15.2, 10.1, ""),
+    ],
+)
+def test_what_the_question_names_is_compared_or_said_not_to_be(
+    asked: str, name: str, current: float | None, prior: float | None, said: str
+):
+    text = spoken(marked(name, current, prior), asked)
+    head = text.splitlines()[0]
+    if not said:
+        assert head.startswith("**Compared with the CT taken 365 days earlier:**")
+        assert "not determined" not in text
+        return
+    assert head.startswith(f"**{asked}: change not determined:** {said}")
+    assert "**Compared with the CT taken 365 days earlier:** " in text
+    assert f"| {name}, Long axis |" in text
+    german = in_german(text).splitlines()
+    assert "Veränderung nicht bestimmt:** " in german[0]
+    assert "untersuchung" in german[0].casefold()
+    assert "**Verglichen mit dem CT 365 Tage zuvor:** " in "\n".join(german)
+    assert "of marks" not in "\n".join(german)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Has the effusion changed?", {"Effusion"}),
+        ("Hat sich der Pleuraerguss verändert?", {"Effusion"}),
+        ("Is the lymph node larger than before?", {"Lymph node"}),
+        ("Ist das Herz größer geworden?", {"Heart"}),
+        ("Has it grown?", set[str]()),
+        ("Compare with the prior", set[str]()),
+    ],
+)
+def test_what_a_question_names_is_read_from_it(question: str, named: set[str]):
+    packs = load_packs([])
+    notes = ({"id": "image-1", "path": "/a/1.dcm", "kind": "dicom", "modality": "CT"},)
+    intent = Planner(packs.plans).interpret(
+        question, Scene(notes, {one.spec.name: schema_of(one) for one in packs.all()})
+    )
+    found = {one.removeprefix("marked: ") for one in intent.targets if "marked: " in one}
+    assert found == named
+
+
 def test_an_open_prior_scan_is_told_of_where_none_was_compared():
     now = {"id": "image-1", "modality": "CT"}
     then = {"id": "image-2", "modality": "CT", "days_before_current": 365}
-    told = AnswerContext(frozenset(), frozenset(), frozenset(), images=(now, then))
+    asked = frozenset({"disease"})
+    told = AnswerContext(asked, frozenset(), frozenset(), images=(now, then))
     assert "365 days before" in prior_open(told)[0]
     assert prior_open(replace(told, ran=frozenset({"volume_compare"}))) == []
+    assert prior_open(replace(told, known=frozenset({"volume_compare"}))) == []
     assert prior_open(replace(told, images=(now, {**then, "modality": "MR"}))) == []
+    lesion = frozenset({"marked: Lesion"})  # "Is there a liver lesion?" is of no kind
+    assert prior_open(replace(told, kinds=frozenset(), targets=lesion))
+    assert prior_open(replace(told, kinds=frozenset({"viewer command"}), targets=lesion)) == []
+    for kind in ("viewer command", "metadata", "show"):  # plain commands find nothing
+        assert prior_open(replace(told, kinds=frozenset({kind}))) == []
 
 
 @pytest.mark.parametrize(
