@@ -493,11 +493,6 @@ class Spoken:
     beside: bool = False
 
     @property
-    def names(self) -> list[str]:
-        """The findings that must be there; what is zoomed to can be outlined first."""
-        return [name for call in self.calls if "to" not in call.arguments for name in call.names]
-
-    @property
     def decides(self) -> bool:
         """Whether a finding is accepted or rejected; where it is not there, that is told."""
         return any(call.arguments.get("action") in ("accept", "reject") for call in self.calls)

@@ -202,11 +202,14 @@ class Scene:
         kind, number = numbered(name)  # "nodule 2" is the second of what is called so
         return not number or sum(is_called(label, kind) for label in labels) < number
 
-    def has(self, name: str) -> bool:
-        """Return whether a finding on the shown images has a name, or is selected for "this"."""
+    def has(self, name: str, image: str = "") -> bool:
+        """Return whether a finding on the shown images has a name, or is selected for "this".
+
+        With the id of an `image` in another viewport, its findings count.
+        """
         if name in SELECTED:
             return any(one.get("selected") for one in self.shown.get("findings", ()))
-        return bool(self.shown) and not self.is_missing(name)
+        return bool(self.shown) and not self.is_missing(name, image)
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """Return the note on `image` (None: the current one), or None if that image is not open."""

@@ -84,7 +84,8 @@ class Planner:
         if meant is None:
             return self._interpret(question, scene)
         spoken, named = meant
-        there = bool(spoken.names) and not _missing(spoken, scene)
+        taken = _taken_for_granted(spoken, scene)
+        there = bool(taken) and all(scene.has(*one) for one in taken)
         if spoken.perhaps or not (spoken.sure or there or spoken.beside):
             read = self._interpret(question, scene)
             # An answer of others counts, unless it only says that the viewer was not understood,
@@ -109,7 +110,8 @@ class Planner:
         other = self._interpret(rest, scene, on or "") if rest else None
         first = [*other.plan.steps] if other and isinstance(other.plan, ToolPlan) else []
         draws = any(not step.skip for step in first)
-        if _missing(spoken, scene) and not (spoken.decides or draws):
+        missing = any(scene.is_missing(*one) for one in _taken_for_granted(spoken, scene))
+        if missing and not (spoken.decides or draws):
             whole = self._interpret(question, scene)
             if isinstance(whole.plan, ToolPlan):
                 return whole  # "remove the uneven background" is about no finding
@@ -276,14 +278,13 @@ _WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
 _NOT_READ = "Not understood, and not done: “{text}”."
 
 
-def _missing(spoken: Spoken, scene: Scene) -> list[str]:
-    """Return the findings that commands take for granted and that their image has not."""
+def _taken_for_granted(spoken: Spoken, scene: Scene) -> list[tuple[str, str]]:
+    """Return the findings that commands need, each with the id of its image ("": the current)."""
     return [
-        name
+        (name, _image_of(call, scene))
         for call in spoken.calls
-        if "to" not in call.arguments
+        if "to" not in call.arguments  # what is zoomed to can be outlined first
         for name in call.names
-        if scene.is_missing(name, _image_of(call, scene))
     ]
 
 
