@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -361,6 +361,12 @@ _ON_IMAGE = re.compile(
     r"|uebernehmen|ausblenden|einblenden|ab|an|aus|ein)\b|[ .,;!]*$|[,;])"
 )
 """Where a finding lies that is decided on: "accept the nodule on the right one"."""
+_ONE_ON = re.compile(r"(?<=\bone) on the (?P<side>left|right)(?: side)?(?=[ .,;!]|$)")
+_ONE = re.compile(
+    r"\b(?P<article>the) one\b"
+    r"|\b(?P<german>den|die|das)\b(?= (?:verwerf|ablehn|annehm|akzept|bestaetig|loesch))"
+)
+"""What was named before: "accept the nodule on the left film, reject the one on the right"."""
 _THERE = re.compile(r"(?<=\w) (?:there|dort)\b")
 _WORKS_ON = re.compile(
     r"\b(?:go|take|jump|bring|zoom\w*|hide|show|geh\w*|spring|blend\w*|zeig\w*|ausblenden)\b"
@@ -662,8 +668,8 @@ def _decided_there(text: str, there: list[re.Match[str]]) -> Spoken | None:
         behind = text[one.end() :].lstrip().split(" ", 1)[0]
         if not any(said.search(f"{clause} {behind}") for said in (VERB, _WORKS_ON)):
             return Spoken((), told=_UNDECIDED)  # "accept it, it is seen on the prior"
-    if any(place != places[0] for place in places):
-        return Spoken((), told=_UNDECIDED)
+    if any(place != places[0] for place in places) or _ONE_ON.search(text):
+        return _decided_in_turn(text) or Spoken((), told=_UNDECIDED)
     found = _read_words(_THERE.sub("", _ON_IMAGE.sub("", text)))
     if found is None or not found.calls:
         return found
@@ -672,6 +678,29 @@ def _decided_there(text: str, there: list[re.Match[str]]) -> Spoken | None:
         return Spoken((), told=_UNDECIDED)
     calls = (replace(call, arguments={**call.arguments, **places[0]}) for call in found.calls)
     return replace(found, calls=tuple(calls))
+
+
+def _decided_in_turn(text: str) -> Spoken | None:
+    """Return the decisions on findings of several images, which each clause names."""
+    calls: list[SpokenCall] = []
+    name = ""
+    for clause in filter(str.strip, _CLAUSES.split(text)):
+        there = _ON_IMAGE.search(clause) or _ONE_ON.search(clause)
+        if there is None:
+            return None
+        bare = f"{clause[: there.start()]}{clause[there.end() :]}"
+        bare = (
+            _ONE.sub(lambda one, of=name: f"{one['article'] or one['german']} {of}", bare, count=1)
+            if name
+            else bare
+        )
+        found = _read_words(" ".join(bare.split()))
+        if found is None or found.rest or len(found.calls) != 1 or not _decides(found.calls[0]):
+            return None
+        (call,) = found.calls
+        calls.append(replace(call, arguments={**call.arguments, **_where(there)}))
+        name = call.names[0] if call.names else ""
+    return Spoken(tuple(calls)) if calls else None
 
 
 def _decides_plainly(text: str, said: str, found: Spoken, decisions: list[SpokenCall]) -> bool:
@@ -834,11 +863,21 @@ def _without_the_rest(text: str) -> Spoken | None:
     names = tuple(name for call in head.calls for name in call.names)
     if before and not names:
         return None
-    which = " and ".join(names) or "selected"
-    only = SpokenCall(named.FINDINGS, {"action": "only", "which": which}, names)
+    which, where = " and ".join(names) or "selected", _one_viewport(head.calls)
+    if where is None:
+        return None
+    only = SpokenCall(named.FINDINGS, {"action": "only", "which": which, **where}, names)
     if only in head.calls:
         return head
     return replace(head, calls=(*head.calls, only))
+
+
+def _one_viewport(calls: Sequence[SpokenCall]) -> dict[str, Any] | None:
+    """Return the argument for the viewport of calls about findings; None if they have several."""
+    every = {str(one.arguments.get("viewport", "")) for one in calls if one.names}
+    if len(every) > 1:
+        return None
+    return {"viewport": one} if (one := next(iter(every), "")) else {}
 
 
 def _rest_decided(text: str) -> Spoken | None:
@@ -863,8 +902,11 @@ def _rest_decided(text: str) -> Spoken | None:
     names = tuple(name for one in decisions for name in one.names)
     if any(str(one.arguments["which"]).startswith("all") for one in decisions):
         return None
+    where = _one_viewport(decisions)
+    if where is None:
+        return None
     which = f"undecided except {' and '.join(names)}"
-    rest = SpokenCall(named.FINDINGS, {"action": action, "which": which}, names)
+    rest = SpokenCall(named.FINDINGS, {"action": action, "which": which, **where}, names)
     return replace(head, calls=(*head.calls, rest))
 
 

@@ -71,3 +71,40 @@ def test_a_finding_of_an_image_that_is_named_is_decided_on_there_only(
     assert spoken is not None
     (call,) = spoken.calls
     assert call.arguments == {"action": action, "which": which, "viewport": viewport}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "accept the nodule on the left film, reject the one on the right",
+            [("accept", "nodule", "left"), ("reject", "nodule", "right")],
+        ),
+        (
+            "Rundherd im linken Bild bestätigen, den auf der Voraufnahme verwerfen",
+            [("accept", "rundherd", "left"), ("reject", "rundherd", "prior")],
+        ),
+        (
+            "accept the heart on the left film and reject the effusion on the prior",
+            [("accept", "heart", "left"), ("reject", "effusion", "prior")],
+        ),
+        (
+            "accept the nodule on the right one, reject the others",
+            [("accept", "nodule", "right"), ("reject", "undecided except nodule", "right")],
+        ),
+        (
+            "go to the effusion on the right film and accept it",
+            [("accept", "effusion", "right")],
+        ),
+        (
+            "Erguss im rechten Bild annehmen und den Rundherd dort verwerfen",
+            [("accept", "erguss", "right"), ("reject", "rundherd", "right")],
+        ),
+        ("accept the hearts on both films", [("accept", "hearts", "all")]),
+    ],
+)
+def test_each_decision_has_its_own_image(text: str, wanted: list[tuple[str, str, str]]):
+    spoken = read(text)
+    assert spoken is not None
+    calls = [one.arguments for one in spoken.calls if one.arguments.get("action") in DECIDING]
+    assert [(one["action"], one["which"], one["viewport"]) for one in calls] == wanted
