@@ -357,7 +357,8 @@ _ON_IMAGE = re.compile(
     rf"|(?P<time>prior|previous|older|old|earlier|current|new|newer|neuen|voraufnahme|voruntersuchung|alten|aktuellen)"
     rf"(?: {_SHOWN}\w*)?"
     rf"|(?P<both>both|beiden)(?: of them| {_SHOWN}\w{{0,3}})?)"
-    r"(?= (?:please|pls|bitte|and|und|then|dann|annehmen|akzeptieren|ablehnen|verwerfen|loeschen"
+    r"(?= (?:please|pls|bitte|and|und|then|dann|annehmen|akzeptieren|bestaetigen|ablehnen"
+    r"|verwerfen|loeschen"
     r"|uebernehmen|ausblenden|einblenden|ab|an|aus|ein)\b|[ .,;!]*$|[,;])"
 )
 """Where a finding lies that is decided on: "accept the nodule on the right one"."""
