@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pydicom
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from app.agent.events import ToolStarted
 from app.imaging.findings import Box, Ellipse, Finding, Point, Polyline
@@ -23,28 +20,12 @@ from tests.gui.canvas_scene import move
 from tests.gui.test_viewer_commands import look
 from tests.gui.test_viewer_pointed import click
 from tests.gui.viewer_scenes import Room
-from tests.gui.viewer_support import WaitUntil
 
 pytestmark = pytest.mark.gui
 
 LEFT = Qt.MouseButton.LeftButton
 X, Y = (100, 179), (60, 109)
 """First and last columns and rows of the region that the tests attach: 80 x 50 pixels."""
-
-
-@pytest.fixture
-def room(
-    request: pytest.FixtureRequest,
-    qapp: QApplication,
-    tmp_path: Path,
-    wait_until: WaitUntil,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Room]:
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    made = Room(request.param, tmp_path, wait_until)
-    made.begin({})
-    yield made
-    made.close()
 
 
 def canvas_of(room: Room, number: int = 0) -> Canvas:
