@@ -378,6 +378,9 @@ class ToolRule:
     missing_image_clause: str = ""
     quotes: Quotation | None = None
 
+    def __hash__(self) -> int:
+        return hash((self.tool, self.words))  # see `PackPlan`
+
     def usual_values(self, kinds: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return `usual` for a question of these kinds."""
         fits = not self.usual_in or not frozenset(self.usual_in).isdisjoint(kinds)
@@ -566,6 +569,11 @@ class PackPlan:
     title: str = ""
     icon: str = ""
     prompt: str = ""
+
+    def __hash__(self) -> int:
+        # Caches look plans up for every question; the hash of all that is in them takes a
+        # millisecond.
+        return hash((self.pack, len(self.kinds), len(self.tools)))
 
     def owns(self, note: Mapping[str, Any]) -> bool:
         """Return whether an image, by its note, is among `own_images`."""

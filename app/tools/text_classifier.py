@@ -82,7 +82,8 @@ class Classifier:
 
     def probabilities(self, features: Iterable[str]) -> NDArray[np.float32]:
         """Return how likely each answer is for a text with these features."""
-        numbers = np.unique(np.array([checksum(one) for one in features], np.uint32))
+        # For so few, quicker than `np.unique`.
+        numbers = np.array(sorted({checksum(one) for one in features}), np.uint32)
         places = np.minimum(np.searchsorted(self.known, numbers), len(self.known) - 1)
         places = places[self.known[places] == numbers]
         values = self.rarity[places]

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import (
@@ -31,6 +32,9 @@ from tests.gui.canvas_scene import Scene
 from tests.gui.heartbeat import BEAT_MS, Heartbeat, Stall, slowness
 from tests.gui.viewer_support import WaitUntil
 from tests.support.forked import forked_workers
+
+if TYPE_CHECKING:
+    from tests.gui.viewer_scenes import Room
 
 SHOWN_STALLS = 10
 _STALL = "stall"
@@ -244,3 +248,41 @@ def scene(qapp: QApplication, wait_until: WaitUntil) -> Iterator[Scene]:
     made = Scene(wait_until)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def scene_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Returns the folder of a scene of `viewer_scenes`, whose files are written once."""
+    from tests.gui.viewer_scenes import files_of, make_files
+
+    root = tmp_path_factory.mktemp("scenes")
+
+    def folder(scene: str) -> Path:
+        made = root / files_of(scene)
+        if not made.exists():
+            make_files(made.name, made)
+        return made
+
+    return folder
+
+
+@pytest.fixture
+def room(
+    request: pytest.FixtureRequest,
+    forked: None,
+    wait_until: WaitUntil,
+    scene_files: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Room]:
+    """The real window on the scene of `viewer_scenes` that is the parameter, as it begins."""
+    # Here, since it imports the whole program, which most tests of this folder don't need.
+    from tests.gui.viewer_scenes import Room
+
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    made = Room(request.param, scene_files(request.param), wait_until)
+    try:
+        made.begin({})
+        yield made
+    finally:
+        made.close()

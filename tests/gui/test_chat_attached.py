@@ -23,7 +23,7 @@ from tests.gui.canvas_scene import move
 from tests.gui.chat_support import FakeRunner
 from tests.gui.viewer_support import WaitUntil, finding
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,8 @@ from app.workspace import drawing
 from app.workspace.layout import LAYOUTS
 from tests.gui.test_viewer_commands import AnyModel, look
 from tests.gui.viewer_scenes import Room, image
-from tests.gui.viewer_support import WaitUntil
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.parametrize("room", ["cxr"], indirect=True)]
 
 THEIRS = "Region: x 5 to 90, y 5 to 90 px of other.dcm"
 """A region that a model makes up, of a file that it was told of."""
@@ -75,17 +74,6 @@ def while_asked(do: Callable[[], object]) -> bool:
     while not done and time.monotonic() < until:
         time.sleep(0.005)
     return True
-
-
-@pytest.fixture
-def room(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Room]:
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    made = Room("cxr", tmp_path, wait_until)
-    made.begin({})
-    yield made
-    made.close()
 
 
 def test_a_yes_is_for_the_finding_that_was_asked_about_though_another_is_selected_meanwhile(

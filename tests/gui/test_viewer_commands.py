@@ -342,29 +342,17 @@ def _is_marked(room: Room, before: Before, value: dict[str, Any]) -> bool:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("room", SCENES, indirect=True)
 @pytest.mark.parametrize("commands", _SETS)
-def test_the_commands_do_what_is_said(
-    commands: Sequence[dict[str, Any]],
-    scene: str,
-    qapp: QApplication,
-    tmp_path: Path,
-    wait_until: WaitUntil,
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+def test_the_commands_do_what_is_said(commands: Sequence[dict[str, Any]], room: Room):
     failed: dict[str, str] = {}
-    room = Room(scene, tmp_path, wait_until)
-    try:
-        for command in (one for one in commands if one["context"] == scene):
-            room.begin(command.get("start", {}))
-            before = look(room)
-            room.ask(command["text"])
-            if problems := wrong(room, before, command["expect"]):
-                failed[command["text"]] = f"{command['id']} {command['text']!r}: {problems}"
-                print(failed[command["text"]], flush=True)  # noqa: T201
-    finally:
-        room.close()
+    for command in (one for one in commands if one["context"] == room.scene):
+        room.begin(command.get("start", {}))
+        before = look(room)
+        room.ask(command["text"])
+        if problems := wrong(room, before, command["expect"]):
+            failed[command["text"]] = f"{command['id']} {command['text']!r}: {problems}"
+            print(failed[command["text"]], flush=True)  # noqa: T201
     assert not failed.keys() - _WRONG, "\n".join(failed.values())
 
 
@@ -374,82 +362,67 @@ def test_at_least_92_of_the_100_do_exactly_what_is_said():
     assert {one["text"] for one in EVERY} >= _WRONG
 
 
+@pytest.mark.parametrize("room", ["pointed"], indirect=True)
 def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    room: Room, wait_until: WaitUntil
 ):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("pointed", tmp_path, wait_until)
-    try:
-        room.begin({})
-        canvas = room.window.canvas
-        for x, y in ((60, 60), (90, 100)):
-            canvas.drawing_tool.set_tool(drawing.POINT)
-            at = canvas.to_widget(x, y).toPoint()
-            QTest.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=at)
-        canvas.drawing_tool.set_tool("")
-        room.workspace.commands.clear()
-        before = look(room)
-        room.ask("2x2, then bone window, then zoom 3x, then measure between the two points")
-        assert room.failed == []
-        now = look(room)
-        assert now.layout == "2x2"
-        assert now.window is not None
-        assert (now.window.center, now.window.width) == (480, 2500)
-        assert now.zoom > before.zoom
-        (made,) = [
-            item.finding
-            for item in room.workspace.annotations.all()
-            if item.finding.id not in before.states
-        ]
-        # 30 and 40 pixels of 1 mm, to the pixel that was clicked.
-        assert made.value == pytest.approx(50, abs=2)
-        assert made.units.startswith("mm")
-        assert made.state.value == "proposed"
-        assert made.provenance.tool == "viewer_measure"
-        assert now.steps == 1
-        activate(room.window, wait_until)
-        QTest.keyClick(room.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-        room.settle()
-        room.wait(lambda: abs(room.window.canvas.zoom - before.zoom) < 0.01)
-        assert look(room) == replace(before, steps=0)
-        room.workspace.commands.redo()
-        room.settle()
-        again = look(room)
-        assert (again.layout, again.window, again.marks) == (now.layout, now.window, now.marks)
-    finally:
-        room.close()
+    canvas = room.window.canvas
+    for x, y in ((60, 60), (90, 100)):
+        canvas.drawing_tool.set_tool(drawing.POINT)
+        at = canvas.to_widget(x, y).toPoint()
+        QTest.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    canvas.drawing_tool.set_tool("")
+    room.workspace.commands.clear()
+    before = look(room)
+    room.ask("2x2, then bone window, then zoom 3x, then measure between the two points")
+    assert room.failed == []
+    now = look(room)
+    assert now.layout == "2x2"
+    assert now.window is not None
+    assert (now.window.center, now.window.width) == (480, 2500)
+    assert now.zoom > before.zoom
+    (made,) = [
+        item.finding
+        for item in room.workspace.annotations.all()
+        if item.finding.id not in before.states
+    ]
+    # 30 and 40 pixels of 1 mm, to the pixel that was clicked.
+    assert made.value == pytest.approx(50, abs=2)
+    assert made.units.startswith("mm")
+    assert made.state.value == "proposed"
+    assert made.provenance.tool == "viewer_measure"
+    assert now.steps == 1
+    activate(room.window, wait_until)
+    QTest.keyClick(room.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    room.settle()
+    room.wait(lambda: abs(room.window.canvas.zoom - before.zoom) < 0.01)
+    assert look(room) == replace(before, steps=0)
+    room.workspace.commands.redo()
+    room.settle()
+    again = look(room)
+    assert (again.layout, again.window, again.marks) == (now.layout, now.window, now.marks)
 
 
-def test_a_run_that_hangs_the_prior_is_undone_in_one_step(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("prior", tmp_path, wait_until)
-    try:
-        room.begin({})
-        before = look(room)
-        room.ask("show the prior beside it, then invert the prior, then zoom 3x")
-        assert room.failed == []
-        now = look(room)
-        assert sorted(now.shown) == ["20220131", "20240131"]
-        inverted = {_date(one.acquired): one.display.invert for _, one in _sides(room)}
-        assert inverted == {"20220131": True, "20240131": False}
-        assert now.steps == 1
-        activate(room.window, wait_until)
-        QTest.keyClick(room.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-        room.settle()
-        after = look(room)
-        assert (after.shown, after.layout, after.steps) == (before.shown, before.layout, 0)
-        assert not room.workspace.viewport.display.invert
-    finally:
-        room.close()
+@pytest.mark.parametrize("room", ["prior"], indirect=True)
+def test_a_run_that_hangs_the_prior_is_undone_in_one_step(room: Room, wait_until: WaitUntil):
+    before = look(room)
+    room.ask("show the prior beside it, then invert the prior, then zoom 3x")
+    assert room.failed == []
+    now = look(room)
+    assert sorted(now.shown) == ["20220131", "20240131"]
+    inverted = {_date(one.acquired): one.display.invert for _, one in _sides(room)}
+    assert inverted == {"20220131": True, "20240131": False}
+    assert now.steps == 1
+    activate(room.window, wait_until)
+    QTest.keyClick(room.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    room.settle()
+    after = look(room)
+    assert (after.shown, after.layout, after.steps) == (before.shown, before.layout, 0)
+    assert not room.workspace.viewport.display.invert
 
 
-def test_a_run_that_links_plays_and_switches_is_undone_in_one_step(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("ct_pair", tmp_path, wait_until)
+@pytest.mark.parametrize("room", ["ct_pair"], indirect=True)
+def test_a_run_that_links_plays_and_switches_is_undone_in_one_step(room: Room):
     actions = room.window.actions_.shortcuts_.actions
     linked, panel = actions["link_menu.choices.scroll"], actions["dock.Attributes"]
 
@@ -457,117 +430,96 @@ def test_a_run_that_links_plays_and_switches_is_undone_in_one_step(
         canvas = room.window.canvas
         return linked.isChecked(), panel.isChecked(), canvas.detail, canvas.scroller.playing
 
-    try:
-        room.begin({})
-        room.workspace.commands.clear()
-        before = state()
-        assert before == (False, False, Detail.ALL, False)
-        room.ask("link scrolling, then open the attributes panel, then hide the image texts")
-        assert room.failed == []
-        assert state() == (True, True, Detail.NONE, False)
-        assert look(room).steps == 1
-        room.workspace.commands.undo()
-        room.settle()
-        room.wait(lambda: state() == before)
-        room.workspace.commands.redo()
-        room.settle()
-        room.wait(lambda: state() == (True, True, Detail.NONE, False))
-    finally:
-        room.close()
+    room.workspace.commands.clear()
+    before = state()
+    assert before == (False, False, Detail.ALL, False)
+    room.ask("link scrolling, then open the attributes panel, then hide the image texts")
+    assert room.failed == []
+    assert state() == (True, True, Detail.NONE, False)
+    assert look(room).steps == 1
+    room.workspace.commands.undo()
+    room.settle()
+    room.wait(lambda: state() == before)
+    room.workspace.commands.redo()
+    room.settle()
+    room.wait(lambda: state() == (True, True, Detail.NONE, False))
 
 
+@pytest.mark.parametrize("room", ["prior"], indirect=True)
 def test_a_run_in_the_background_leaves_the_study_alone_that_is_read_meanwhile(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    room: Room, tmp_path: Path
 ):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("prior", tmp_path, wait_until)
-    try:
-        room.begin({})
-        viewer = room.program.viewer
-        images = RunImages(room.workspace.open_images(), tmp_path, room.program.decoder, ())
-        context = replace(room.program.tool_context("run", "call", images, tmp_path), viewer=viewer)
-        other = room.workspace.studies.all[0].series[0].instances[0]
-        room.workspace.viewport.show(other)
-        room.settle()
-        before = look(room)
-        tool = next(one for one in TOOLS if one.spec.name == "viewer_command")
-        done: list[str] = []
-        _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
-        assert done == []
-        assert look(room) == before
-        room.begin({})
-        _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
-        assert done == ["viewer_command"]
-        assert room.window.canvas.model.display.invert
-    finally:
-        room.close()
+    viewer = room.program.viewer
+    images = RunImages(room.workspace.open_images(), tmp_path, room.program.decoder, ())
+    context = replace(room.program.tool_context("run", "call", images, tmp_path), viewer=viewer)
+    other = room.workspace.studies.all[0].series[0].instances[0]
+    room.workspace.viewport.show(other)
+    room.settle()
+    before = look(room)
+    tool = next(one for one in TOOLS if one.spec.name == "viewer_command")
+    done: list[str] = []
+    _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
+    assert done == []
+    assert look(room) == before
+    room.begin({})
+    _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
+    assert done == ["viewer_command"]
+    assert room.window.canvas.model.display.invert
 
 
+@pytest.mark.parametrize("room", ["prior"], indirect=True)
 def test_a_prior_of_the_same_modality_is_hung_and_an_image_is_shown_by_its_uid(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    room: Room, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """A later study of another modality is no prior to compare with."""
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("prior", tmp_path, wait_until)
-    try:
-        room.begin({})
-        workspace = room.workspace
-        images = RunImages(workspace.open_images(), tmp_path, room.program.decoder, ())
-        context = room.program.tool_context("run", "call", images, tmp_path)
-        context = replace(context, viewer=room.program.viewer)
-        current, prior = sorted(workspace.studies.all, key=lambda one: one.date, reverse=True)
-        (series,) = [one for one in prior.series if one.instances][:1]
-        ultrasound = replace(prior, series=(replace(series, modality="US", instances=()),))
-        monkeypatch.setattr(type(workspace), "priors", lambda _self, study: (
-            [ultrasound, prior] if study is current else []
-        ))  # fmt: skip
-        layout, show = (
-            next(one for one in TOOLS if one.spec.name == name)
-            for name in ("viewer_layout", "viewer_show")
-        )
-        done: list[str] = []
-        given = layout.spec.Input.model_validate({"layout": "prior"})
-        _in_thread(room, layout, given, context, done)
-        hung = workspace.layout.screen.viewports[1].acquired
-        assert hung is not None
-        assert hung in series.instances
-        last = series.instances[-1]
-        wanted = {"what": last.sop_instance_uid, "viewport": "right"}
-        _in_thread(room, show, show.spec.Input.model_validate(wanted), context, done)
-        assert done == ["viewer_layout", "viewer_show"]
-        assert workspace.layout.screen.viewports[1].acquired is last
-    finally:
-        room.close()
+    workspace = room.workspace
+    images = RunImages(workspace.open_images(), tmp_path, room.program.decoder, ())
+    context = room.program.tool_context("run", "call", images, tmp_path)
+    context = replace(context, viewer=room.program.viewer)
+    current, prior = sorted(workspace.studies.all, key=lambda one: one.date, reverse=True)
+    (series,) = [one for one in prior.series if one.instances][:1]
+    ultrasound = replace(prior, series=(replace(series, modality="US", instances=()),))
+    monkeypatch.setattr(type(workspace), "priors", lambda _self, study: (
+        [ultrasound, prior] if study is current else []
+    ))  # fmt: skip
+    layout, show = (
+        next(one for one in TOOLS if one.spec.name == name)
+        for name in ("viewer_layout", "viewer_show")
+    )
+    done: list[str] = []
+    given = layout.spec.Input.model_validate({"layout": "prior"})
+    _in_thread(room, layout, given, context, done)
+    hung = workspace.layout.screen.viewports[1].acquired
+    assert hung is not None
+    assert hung in series.instances
+    last = series.instances[-1]
+    wanted = {"what": last.sop_instance_uid, "viewport": "right"}
+    _in_thread(room, show, show.spec.Input.model_validate(wanted), context, done)
+    assert done == ["viewer_layout", "viewer_show"]
+    assert workspace.layout.screen.viewports[1].acquired is last
 
 
-def test_what_is_shown_is_told_and_changes_with_it(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("ct", tmp_path, wait_until)
-    try:
-        room.begin({})
-        viewer = room.program.viewer
-        assert viewer is not None
-        (shown,) = viewer.state()["viewports"]
-        assert shown["position"] == "20 of 40"
-        assert shown["window"] == {"center": 50, "width": 350}
-        room.ask("lung window and slice 12, invert")
-        room.ask("select the nodule")
-        state = viewer.state()
-        (shown,) = state["viewports"]
-        assert shown["position"] == "12 of 40"
-        assert shown["window"] == {"center": -600, "width": 1500}
-        assert shown["inverted"] is True
-        selected = [one["label"] for one in state["findings"] if one.get("selected")]
-        assert selected == ["Nodule"]
-        assert "Doe" not in str(state)
-        assert "4711" not in str(state)
-        for _ in range(2):
-            room.ask("un-invert it")
-            assert room.window.canvas.model.display.invert is False
-    finally:
-        room.close()
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_what_is_shown_is_told_and_changes_with_it(room: Room):
+    viewer = room.program.viewer
+    assert viewer is not None
+    (shown,) = viewer.state()["viewports"]
+    assert shown["position"] == "20 of 40"
+    assert shown["window"] == {"center": 50, "width": 350}
+    room.ask("lung window and slice 12, invert")
+    room.ask("select the nodule")
+    state = viewer.state()
+    (shown,) = state["viewports"]
+    assert shown["position"] == "12 of 40"
+    assert shown["window"] == {"center": -600, "width": 1500}
+    assert shown["inverted"] is True
+    selected = [one["label"] for one in state["findings"] if one.get("selected")]
+    assert selected == ["Nodule"]
+    assert "Doe" not in str(state)
+    assert "4711" not in str(state)
+    for _ in range(2):
+        room.ask("un-invert it")
+        assert room.window.canvas.model.display.invert is False
 
 
 def test_every_command_is_in_the_window_and_every_other_is_left_out_on_purpose(
@@ -612,62 +564,57 @@ def _hostile_calls(tool: ViewerTool) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
 def test_a_model_that_asks_for_every_command_with_hostile_arguments_does_nothing_unasked(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    room: Room, tmp_path: Path
 ):
     """The user says no to everything; what needs no question changes the view only."""
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("cxr", tmp_path, wait_until)
     asked: list[str] = []
 
     def confirm(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
         asked.append(title)
         return False
 
-    try:
-        room.begin({})
-        viewer = room.program.viewer
-        files = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
-        before = look(room)
-        images = RunImages((), tmp_path, room.program.decoder, ())
-        plain = room.program.tool_context("run", "call", images, tmp_path)
-        context = replace(plain, viewer=viewer, confirm=confirm, model=AnyModel())
-        done: list[str] = []
-        for tool in TOOLS:
-            for given in _hostile_calls(tool):
-                try:
-                    arguments = tool.spec.Input.model_validate(given)
-                except ValidationError:
-                    continue
-                _in_thread(room, tool, arguments, context, done)
-        room.settle()
-        after = look(room)
-        assert len(done) > 30, "many a call must get through, or this shows nothing"
-        assert after.states == before.states, "nothing was accepted, rejected or deleted"
-        assert len(room.workspace.studies.all) == 1, "nothing was closed"
-        assert room.window.isVisible()
-        began = {one.partition(":")[0].rstrip("?") for one in asked}
-        assert began >= {"Accept 5 findings", "Reject 5 findings", "Delete 5 findings"}
-        shown = {"Histogram", "Keyboard and mouse"}  # nothing can be changed there
-        assert set(room.asked) <= shown, "no other dialogue opened without a yes"
-        now = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
-        assert now == files, "nothing was written"
-        room.workspace.commands.undo()
-        room.settle()
-        assert look(room).window == before.window, "all of the run is one step"
-        room.begin({})
-        asked.clear()
-        actions = room.window.actions_.shortcuts_.actions
-        command = next(tool for tool in TOOLS if tool.spec.name == "viewer_command")
-        usable = [one for one in ASKED if actions[COMMANDS_OF[one]].isEnabled()]
-        for one in ASKED:
-            given = command.spec.Input.model_validate({"command": one})
-            _in_thread(room, command, given, context, done)
-        texts = [actions[COMMANDS_OF[one]].text().replace("&", "").rstrip("…") for one in usable]
-        assert asked == [f"{text}?" for text in texts]
-        assert len(asked) > 10
-    finally:
-        room.close()
+    viewer = room.program.viewer
+    files = {path: path.read_bytes() for path in room.folder.iterdir()}
+    before = look(room)
+    images = RunImages((), tmp_path, room.program.decoder, ())
+    plain = room.program.tool_context("run", "call", images, tmp_path)
+    context = replace(plain, viewer=viewer, confirm=confirm, model=AnyModel())
+    done: list[str] = []
+    for tool in TOOLS:
+        for given in _hostile_calls(tool):
+            try:
+                arguments = tool.spec.Input.model_validate(given)
+            except ValidationError:
+                continue
+            _in_thread(room, tool, arguments, context, done)
+    room.settle()
+    after = look(room)
+    assert len(done) > 30, "many a call must get through, or this shows nothing"
+    assert after.states == before.states, "nothing was accepted, rejected or deleted"
+    assert len(room.workspace.studies.all) == 1, "nothing was closed"
+    assert room.window.isVisible()
+    began = {one.partition(":")[0].rstrip("?") for one in asked}
+    assert began >= {"Accept 5 findings", "Reject 5 findings", "Delete 5 findings"}
+    shown = {"Histogram", "Keyboard and mouse"}  # nothing can be changed there
+    assert set(room.asked) <= shown, "no other dialogue opened without a yes"
+    now = {path: path.read_bytes() for path in room.folder.iterdir()}
+    assert now == files, "nothing was written"
+    room.workspace.commands.undo()
+    room.settle()
+    assert look(room).window == before.window, "all of the run is one step"
+    room.begin({})
+    asked.clear()
+    actions = room.window.actions_.shortcuts_.actions
+    command = next(tool for tool in TOOLS if tool.spec.name == "viewer_command")
+    usable = [one for one in ASKED if actions[COMMANDS_OF[one]].isEnabled()]
+    for one in ASKED:
+        given = command.spec.Input.model_validate({"command": one})
+        _in_thread(room, command, given, context, done)
+    texts = [actions[COMMANDS_OF[one]].text().replace("&", "").rstrip("…") for one in usable]
+    assert asked == [f"{text}?" for text in texts]
+    assert len(asked) > 10
 
 
 class AnyModel:
@@ -712,87 +659,55 @@ _LEFT_OUT = (
 )
 
 
-def test_what_is_decided_is_passed_over_on_the_way_to_the_next_undecided_finding(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("cxr", tmp_path, wait_until)
-    try:
-        room.begin({})
-        annotations = room.workspace.annotations
-        ids = [item.finding.id for item in annotations.all()]
-        assert len(ids) > 3
-        annotations.decide(ids[:1], State.ACCEPTED)
-        annotations.decide(ids[2:3], State.REJECTED)
-        undecided = [one for one in ids if one not in (ids[0], ids[2])]
-        annotations.select("")
-        seen: list[str] = []
-        for text in ("go to the first undecided finding", *["next undecided one"] * len(undecided)):
-            room.ask(text)
-            assert room.failed == []
-            seen.append(annotations.selected)
-        assert sorted(seen[:-1]) == sorted(undecided)
-        assert seen[-1] == seen[0]  # all were seen: from the first again
-        annotations.select(ids[0])
-        room.ask("zum nächsten Befund, den ich noch nicht beurteilt habe")
-        assert annotations.selected in undecided
-        annotations.decide(undecided, State.ACCEPTED)
-        room.ask("next undecided finding")
-        assert (
-            "accepted or rejected" in " ".join(room.failed) or "accepted or rejected" in room.said
-        )
-    finally:
-        room.close()
-
-
-def test_a_picture_that_a_tool_made_is_taken_back_by_undo(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("cxr", tmp_path, wait_until)
-    try:
-        room.begin({})
-        room.ask("visualise the image")
-        workspace = room.workspace
-        assert (len(workspace.panes.all), len(workspace.layout.visible)) == (1, 2)
-        workspace.commands.undo()
-        room.settle()
-        assert (len(workspace.panes.all), len(workspace.layout.visible)) == (0, 1)
-        workspace.commands.redo()
-        room.settle()
-        assert (len(workspace.panes.all), len(workspace.layout.visible)) == (1, 2)
-    finally:
-        room.close()
-
-
-def test_the_current_image_of_one_study_is_the_active_one(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("ct_pair", tmp_path, wait_until)
-    try:
-        room.begin({})
-        room.ask("invert the current image")
-        assert [one.display.invert for _, one in _sides(room)] == [True, False]
-    finally:
-        room.close()
-
-
-def test_images_are_named_by_their_time(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    room = Room("prior", tmp_path, wait_until)
-    try:
-        room.begin({})
-        room.ask("compare with the prior")
-        of = {
-            _date(one.acquired)[:4]: one for one in room.workspace.layout.viewports if one.acquired
-        }
-        room.ask("invert the prior")
-        assert (of["2022"].display.invert, of["2024"].display.invert) == (True, False)
-        room.ask("drehe die aktuelle Aufnahme")
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_what_is_decided_is_passed_over_on_the_way_to_the_next_undecided_finding(room: Room):
+    annotations = room.workspace.annotations
+    ids = [item.finding.id for item in annotations.all()]
+    assert len(ids) > 3
+    annotations.decide(ids[:1], State.ACCEPTED)
+    annotations.decide(ids[2:3], State.REJECTED)
+    undecided = [one for one in ids if one not in (ids[0], ids[2])]
+    annotations.select("")
+    seen: list[str] = []
+    for text in ("go to the first undecided finding", *["next undecided one"] * len(undecided)):
+        room.ask(text)
         assert room.failed == []
-        assert (of["2022"].display.quarter_turns, of["2024"].display.quarter_turns) == (0, 1)
-    finally:
-        room.close()
+        seen.append(annotations.selected)
+    assert sorted(seen[:-1]) == sorted(undecided)
+    assert seen[-1] == seen[0]  # all were seen: from the first again
+    annotations.select(ids[0])
+    room.ask("zum nächsten Befund, den ich noch nicht beurteilt habe")
+    assert annotations.selected in undecided
+    annotations.decide(undecided, State.ACCEPTED)
+    room.ask("next undecided finding")
+    assert "accepted or rejected" in " ".join(room.failed) or "accepted or rejected" in room.said
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_a_picture_that_a_tool_made_is_taken_back_by_undo(room: Room):
+    room.ask("visualise the image")
+    workspace = room.workspace
+    assert (len(workspace.panes.all), len(workspace.layout.visible)) == (1, 2)
+    workspace.commands.undo()
+    room.settle()
+    assert (len(workspace.panes.all), len(workspace.layout.visible)) == (0, 1)
+    workspace.commands.redo()
+    room.settle()
+    assert (len(workspace.panes.all), len(workspace.layout.visible)) == (1, 2)
+
+
+@pytest.mark.parametrize("room", ["ct_pair"], indirect=True)
+def test_the_current_image_of_one_study_is_the_active_one(room: Room):
+    room.ask("invert the current image")
+    assert [one.display.invert for _, one in _sides(room)] == [True, False]
+
+
+@pytest.mark.parametrize("room", ["prior"], indirect=True)
+def test_images_are_named_by_their_time(room: Room):
+    room.ask("compare with the prior")
+    of = {_date(one.acquired)[:4]: one for one in room.workspace.layout.viewports if one.acquired}
+    room.ask("invert the prior")
+    assert (of["2022"].display.invert, of["2024"].display.invert) == (True, False)
+    room.ask("drehe die aktuelle Aufnahme")
+    assert room.failed == []
+    assert (of["2022"].display.quarter_turns, of["2024"].display.quarter_turns) == (0, 1)

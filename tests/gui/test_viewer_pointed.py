@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from app.agent.events import ToolStarted
 from app.imaging.findings import Box, Finding, Provenance, State
@@ -19,24 +17,8 @@ from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layout import LAYOUTS
 from tests.gui.viewer_scenes import Room, loop
-from tests.gui.viewer_support import WaitUntil
 
 pytestmark = pytest.mark.gui
-
-
-@pytest.fixture
-def room(
-    request: pytest.FixtureRequest,
-    qapp: QApplication,
-    tmp_path: Path,
-    wait_until: WaitUntil,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Room]:
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    made = Room(request.param, tmp_path, wait_until)
-    made.begin({})
-    yield made
-    made.close()
 
 
 def click(room: Room, number: int, x: float, y: float) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pydicom
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from app.agent.events import ToolStarted
 from app.imaging.findings import Box, Ellipse, Finding, Point, Polyline
@@ -23,7 +21,6 @@ from tests.gui.canvas_scene import move
 from tests.gui.test_viewer_commands import look
 from tests.gui.test_viewer_pointed import click
 from tests.gui.viewer_scenes import Room
-from tests.gui.viewer_support import WaitUntil
 
 pytestmark = pytest.mark.gui
 
@@ -32,19 +29,13 @@ X, Y = (100, 179), (60, 109)
 """First and last columns and rows of the region that the tests attach: 80 x 50 pixels."""
 
 
-@pytest.fixture
-def room(
-    request: pytest.FixtureRequest,
-    qapp: QApplication,
-    tmp_path: Path,
-    wait_until: WaitUntil,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Room]:
-    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    made = Room(request.param, tmp_path, wait_until)
-    made.begin({})
-    yield made
-    made.close()
+def again(room: Room, *texts: str) -> Iterator[str]:
+    """Yield each text, with the room as it begins: what is said differs, what is done does not."""
+    for text in texts:
+        chat_of(room).attachments.clear()
+        room.begin({})
+        print(f"said: {text}")  # noqa: T201 - tells which of them failed
+        yield text
 
 
 def canvas_of(room: Room, number: int = 0) -> Canvas:
@@ -112,32 +103,30 @@ def numbers(text: str) -> list[float]:
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_mean_of_a_region_is_that_of_its_pixels_in_the_file(room: Room):
+    for text in again(
+        room,
         "HU here",
         "mean value in this region",
         "what is the mean HU?",
         "Mittelwert in dieser Region",
         "Wie hoch ist der HU-Wert in diesem Bereich?",
-    ],
-)
-def test_the_mean_of_a_region_is_that_of_its_pixels_in_the_file(room: Room, text: str):
-    click(room, 0, 250, 250)
-    room.workspace.annotations.select("id-D")
-    region = attach(room)
-    send(room, text)
-    values = stored(room, region)
-    assert room.failed == []
-    assert values.size == pytest.approx(80 * 50, abs=200)
-    german = "Mittelwert" in text or "Wie" in text
-    said = re.sub(r"(?<=\d),(?=\d)", "." if german else "", room.said)
-    mean, deviation, low, high, count, *_ = numbers(said)
-    assert mean == pytest.approx(values.mean(), abs=0.06)
-    assert deviation == pytest.approx(values.std(ddof=1), abs=0.06)
-    assert (low, high, count) == (values.min(), values.max(), values.size)
-    assert "HU" in room.said
-    assert room.said.startswith("Mittelwert" if german else "Mean")
+    ):
+        click(room, 0, 250, 250)
+        room.workspace.annotations.select("id-D")
+        region = attach(room)
+        send(room, text)
+        values = stored(room, region)
+        assert room.failed == []
+        assert values.size == pytest.approx(80 * 50, abs=200)
+        german = "Mittelwert" in text or "Wie" in text
+        said = re.sub(r"(?<=\d),(?=\d)", "." if german else "", room.said)
+        mean, deviation, low, high, count, *_ = numbers(said)
+        assert mean == pytest.approx(values.mean(), abs=0.06)
+        assert deviation == pytest.approx(values.std(ddof=1), abs=0.06)
+        assert (low, high, count) == (values.min(), values.max(), values.size)
+        assert "HU" in room.said
+        assert room.said.startswith("Mittelwert" if german else "Mean")
 
 
 @pytest.mark.parametrize("room", ["cxr"], indirect=True)
@@ -153,86 +142,83 @@ def test_values_without_a_unit_are_said_to_be_stored_values_and_sizes_to_be_pixe
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)
-@pytest.mark.parametrize("text", ["measure this region", "Wie groß ist dieser Bereich?"])
-def test_the_size_of_a_region_is_in_mm_where_the_scale_is_known(room: Room, text: str):
-    shape = attach(room).geometry
-    send(room, text)
-    assert isinstance(shape, Box)
-    # Pixels of 1 mm.
-    size = f"{shape.x1 - shape.x0:.1f} × {shape.y1 - shape.y0:.1f} mm"
-    assert size in room.said.replace(",", ".")
+def test_the_size_of_a_region_is_in_mm_where_the_scale_is_known(room: Room):
+    for text in again(room, "measure this region", "Wie groß ist dieser Bereich?"):
+        shape = attach(room).geometry
+        send(room, text)
+        assert isinstance(shape, Box)
+        # Pixels of 1 mm.
+        size = f"{shape.x1 - shape.x0:.1f} × {shape.y1 - shape.y0:.1f} mm"
+        assert size in room.said.replace(",", ".")
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)
-@pytest.mark.parametrize(
-    "text", ["zoom here", "zoom to this region", "Zoom auf diesen Bereich", "zoom in"]
-)
-def test_a_zoom_shows_the_region_and_is_undone_in_one_step(room: Room, text: str):
-    click(room, 0, 250, 250)
-    shape = attach(room).geometry
-    room.workspace.commands.clear()
-    before = look(room)
-    send(room, text)
-    assert isinstance(shape, Box)
+def test_a_zoom_shows_the_region_and_is_undone_in_one_step(room: Room):
     canvas = canvas_of(room)
-    assert room.failed == []
-    assert canvas.zoom > 1.5 * before.zoom
-    middle = canvas.to_image(canvas.viewport().rect().center().toPointF())
-    assert (middle.x(), middle.y()) == pytest.approx((139.5, 84.5), abs=2)
-    seen = canvas.viewport().rect()
-    for corner in ((shape.x0, shape.y0), (shape.x1, shape.y1)):
-        assert seen.contains(canvas.to_widget(*corner).toPoint())
-    assert look(room).steps == 1
-    room.workspace.commands.undo()
-    room.settle()
-    room.wait(lambda: abs(canvas.zoom - before.zoom) < 0.01)
+    for text in again(
+        room, "zoom here", "zoom to this region", "Zoom auf diesen Bereich", "zoom in"
+    ):
+        click(room, 0, 250, 250)
+        shape = attach(room).geometry
+        room.workspace.commands.clear()
+        before = look(room)
+        send(room, text)
+        assert isinstance(shape, Box)
+        assert room.failed == []
+        assert canvas.zoom > 1.5 * before.zoom
+        middle = canvas.to_image(canvas.viewport().rect().center().toPointF())
+        assert (middle.x(), middle.y()) == pytest.approx((139.5, 84.5), abs=2)
+        seen = canvas.viewport().rect()
+        for corner in ((shape.x0, shape.y0), (shape.x1, shape.y1)):
+            assert seen.contains(canvas.to_widget(*corner).toPoint())
+        assert look(room).steps == 1
+        room.workspace.commands.undo()
+        room.settle()
+        room.wait(lambda zoom=before.zoom: abs(canvas.zoom - zoom) < 0.01)
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)
-@pytest.mark.parametrize("text", ["centre here", "hier zentrieren"])
-def test_the_region_is_moved_to_the_middle_at_the_same_zoom(room: Room, text: str):
-    attach(room)
+def test_the_region_is_moved_to_the_middle_at_the_same_zoom(room: Room):
     canvas = canvas_of(room)
-    zoom = canvas.zoom
-    send(room, text)
-    middle = canvas.to_image(canvas.viewport().rect().center().toPointF())
-    assert (middle.x(), middle.y()) == pytest.approx((139.5, 84.5), abs=2)
-    assert canvas.zoom == pytest.approx(zoom, rel=0.01)
+    for text in again(room, "centre here", "hier zentrieren"):
+        attach(room)
+        zoom = canvas.zoom
+        send(room, text)
+        middle = canvas.to_image(canvas.viewport().rect().center().toPointF())
+        assert (middle.x(), middle.y()) == pytest.approx((139.5, 84.5), abs=2)
+        assert canvas.zoom == pytest.approx(zoom, rel=0.01)
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("mark this", Box),
-        ("put a box here", Box),
-        ("markiere diese Region", Box),
-        ("draw an ellipse here", Ellipse),
-        ("zeichne hier eine Ellipse", Ellipse),
-        ("put a point here", Point),
-        ("put an arrow here", Polyline),
-    ],
-)
-def test_a_mark_is_drawn_in_the_region_and_undone_in_one_step(
-    room: Room, text: str, kind: type[object]
-):
-    click(room, 0, 250, 250)
-    shape = attach(room).geometry
-    room.workspace.commands.clear()
-    send(room, text)
-    (made,) = made_by_assistant(room)
-    drawn = made.geometry
-    assert isinstance(shape, Box)
-    assert isinstance(drawn, kind)
-    assert made.state.value == "proposed"
-    middle = (shape.x0 + shape.x1) / 2, (shape.y0 + shape.y1) / 2
-    if isinstance(drawn, Box | Ellipse):
-        assert (drawn.x0, drawn.y0, drawn.x1, drawn.y1) == (shape.x0, shape.y0, shape.x1, shape.y1)
-    else:
-        assert drawing.points_of(made)[0] == pytest.approx(middle)
-    assert look(room).steps == 1
-    room.workspace.commands.undo()
-    assert made_by_assistant(room) == []
+def test_a_mark_is_drawn_in_the_region_and_undone_in_one_step(room: Room):
+    kinds = {
+        "mark this": Box,
+        "put a box here": Box,
+        "markiere diese Region": Box,
+        "draw an ellipse here": Ellipse,
+        "zeichne hier eine Ellipse": Ellipse,
+        "put a point here": Point,
+        "put an arrow here": Polyline,
+    }
+    for text in again(room, *kinds):
+        click(room, 0, 250, 250)
+        shape = attach(room).geometry
+        room.workspace.commands.clear()
+        send(room, text)
+        (made,) = made_by_assistant(room)
+        drawn = made.geometry
+        assert isinstance(shape, Box)
+        assert isinstance(drawn, kinds[text])
+        assert made.state.value == "proposed"
+        if isinstance(drawn, Box | Ellipse):
+            corners = drawn.x0, drawn.y0, drawn.x1, drawn.y1
+            assert corners == (shape.x0, shape.y0, shape.x1, shape.y1)
+        else:
+            middle = (shape.x0 + shape.x1) / 2, (shape.y0 + shape.y1) / 2
+            assert drawing.points_of(made)[0] == pytest.approx(middle)
+        assert look(room).steps == 1
+        room.workspace.commands.undo()
+        assert made_by_assistant(room) == []
 
 
 @pytest.mark.parametrize("room", ["two"], indirect=True)
@@ -287,16 +273,16 @@ def test_a_region_of_an_image_that_is_not_shown_any_more_is_said_to_be_gone(room
 
 
 @pytest.mark.parametrize("room", ["cxr"], indirect=True)
-@pytest.mark.parametrize("text", ["what is here?", "what is abnormal here?", "Was ist hier?"])
-def test_what_a_region_shows_is_told_with_what_is_drawn_there(room: Room, text: str):
-    attach(room, 0, (80, 115), (95, 140))  # a corner of the nodule, and the right lung
-    send(room, text)
-    german = text.startswith("Was")
-    assert ("das ganze Bild" if german else "the whole image") in room.said
-    head = "Im Bereich eingezeichnet: " if german else "in the region: "
-    told = room.said.partition(head)[2]
-    lung = "Rechte Lunge" if german else "Right lung"
-    assert told.partition("[")[0].strip() == f"Right nodule, {lung}"
+def test_what_a_region_shows_is_told_with_what_is_drawn_there(room: Room):
+    for text in again(room, "what is here?", "what is abnormal here?", "Was ist hier?"):
+        attach(room, 0, (80, 115), (95, 140))  # a corner of the nodule, and the right lung
+        send(room, text)
+        german = text.startswith("Was")
+        assert ("das ganze Bild" if german else "the whole image") in room.said
+        head = "Im Bereich eingezeichnet: " if german else "in the region: "
+        told = room.said.partition(head)[2]
+        lung = "Rechte Lunge" if german else "Right lung"
+        assert told.partition("[")[0].strip() == f"Right nodule, {lung}"
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)
@@ -329,42 +315,41 @@ def test_nothing_is_decided_or_hidden_because_of_a_region(room: Room):
 
 
 @pytest.mark.parametrize("room", ["pointed"], indirect=True)
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_value_where_the_user_clicked_is_that_of_the_file(room: Room):
+    for text in again(
+        room,
         "what is the HU value here?",
         "what's the density at this spot?",
         "Wie ist der HU-Wert hier?",
         "HU-Wert an dieser Stelle",
-    ],
-)
-def test_the_value_where_the_user_clicked_is_that_of_the_file(room: Room, text: str):
-    before = look(room)
-    room.ask(text)
-    x, y = numbers(room.said)[:2]
-    at = room.window.canvas.clicked[-1]
-    assert (x, y) == (np.floor(at[0] + 0.5), np.floor(at[1] + 0.5))
-    image = room.workspace.acquired
-    assert image is not None
-    file = pydicom.dcmread(image.path)
-    rows = np.frombuffer(file.PixelData, "<u2").reshape(file.Rows, file.Columns)
-    value = rows[int(y), int(x)] * float(file.RescaleSlope) + float(file.RescaleIntercept)
-    assert f"{value:.0f} HU" in room.said.replace(",", "").replace(".", "")
-    assert look(room) == before
+    ):
+        before = look(room)
+        room.ask(text)
+        x, y = numbers(room.said)[:2]
+        at = room.window.canvas.clicked[-1]
+        assert (x, y) == (np.floor(at[0] + 0.5), np.floor(at[1] + 0.5))
+        image = room.workspace.acquired
+        assert image is not None
+        file = pydicom.dcmread(image.path)
+        rows = np.frombuffer(file.PixelData, "<u2").reshape(file.Rows, file.Columns)
+        value = rows[int(y), int(x)] * float(file.RescaleSlope) + float(file.RescaleIntercept)
+        assert f"{value:.0f} HU" in room.said.replace(",", "").replace(".", "")
+        assert look(room) == before
 
 
 @pytest.mark.parametrize("room", ["pointed"], indirect=True)
-@pytest.mark.parametrize("text", ["put an arrow here", "setz hier einen Pfeil"])
-def test_an_arrow_points_at_the_place_that_was_clicked(room: Room, text: str):
-    before = look(room)
-    room.ask(text)
-    (made,) = made_by_assistant(room)
-    assert drawing.points_of(made)[0] == pytest.approx((260, 240), abs=1.5)
-    assert any(isinstance(item, ArrowItem) for item in room.window.canvas.annotation_items())
-    assert look(room).steps == 1
-    assert room.window.canvas.drawing_tool.tool == ""
-    room.workspace.commands.undo()
-    assert look(room).states == before.states
+def test_an_arrow_points_at_the_place_that_was_clicked(room: Room):
+    for text in again(room, "put an arrow here", "setz hier einen Pfeil"):
+        before = look(room)
+        room.ask(text)
+        (made,) = made_by_assistant(room)
+        assert drawing.points_of(made)[0] == pytest.approx((260, 240), abs=1.5)
+        items = room.window.canvas.annotation_items()
+        assert any(isinstance(item, ArrowItem) for item in items)
+        assert look(room).steps == 1
+        assert room.window.canvas.drawing_tool.tool == ""
+        room.workspace.commands.undo()
+        assert look(room).states == before.states
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)

@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Finding, Polyline, Provenance, State, new_id
 from app.imaging.space.planes import instance_plane
 from app.imaging.types import FramePlane, Instance
 from app.workspace.report import OpenReport, ReportStore
-from tests.gui import viewer_scenes
 from tests.gui.viewer_scenes import Room
 from tests.gui.viewer_support import WaitUntil
 from tests.support.volume_pair import Grid, at, rigid, trunk, write_series
@@ -24,7 +22,9 @@ PLACE = (-50.0, 0.0, 10.0)
 MOVED = rigid((4, -3, 5), (12, -9, 22))
 
 
-def make_files(scene: str, folder: Path) -> list[Path]:
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trunk")
     write_series(folder / "now", NOW, partial(trunk, spheres=[(PLACE, 15.0)]), date="20240131")
     write_series(
         folder / "then",
@@ -34,16 +34,19 @@ def make_files(scene: str, folder: Path) -> list[Path]:
         moved=MOVED,
         seed=1,
     )
-    return [folder]
+    return folder
 
 
 @pytest.fixture
 def room(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    files: Path,
+    forked: None,
+    tmp_path: Path,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Room]:
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(viewer_scenes, "make_files", make_files)
-    made = Room("trunk", tmp_path, partial(wait_until, timeout=120))
+    made = Room("trunk", files, partial(wait_until, timeout=120))
     yield made
     made.close()
 

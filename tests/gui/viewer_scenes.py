@@ -121,10 +121,10 @@ def loop(folder: Path) -> None:
     made.save_as(folder / "loop.dcm", enforce_file_format=True)
 
 
-def make_files(scene: str, folder: Path) -> list[Path]:
-    """Write the files of a scene of `blind_commands.toml`; returns what to open, in order."""
+def make_files(scene: str, folder: Path) -> None:
+    """Write the files of a scene of `blind_commands_01.toml`, named as `files_of` says."""
     folder.mkdir()
-    if scene in ("ct", "ct_pair", "pointed", "worked"):
+    if scene == "ct":
         ct_series(folder, "1.2.3.1", 1, 1, "Scout")
         ct_series(folder, "1.2.3.1", 2, 40, "Chest axial 5 mm")
         ct_series(folder, "1.2.3.1", 3, 160, "Lung 1.25 mm kernel")
@@ -134,19 +134,24 @@ def make_files(scene: str, folder: Path) -> list[Path]:
         if scene != "cxr":
             radiograph(folder, "20220131")
         radiograph(folder, "20240131")
-    return [folder]
+
+
+def files_of(scene: str) -> str:
+    """Return the scene whose files a scene shows: several differ in what is shown of them only."""
+    return {"ct_pair": "ct", "pointed": "ct", "worked": "ct", "two": "prior"}.get(scene, scene)
 
 
 class Room:
     """The real window on a scene, with the offline assistant.
 
     Attributes:
+        folder: The scene's files, which all tests share: to be read only.
         asked: What the user was asked since the last command, and the dialogues that opened.
         answer: What the user answers.
     """
 
     def __init__(self, scene: str, folder: Path, wait_until: WaitUntil) -> None:
-        self.scene, self.wait = scene, wait_until
+        self.scene, self.folder, self.wait = scene, folder, wait_until
         self.program = Program()
         self.window = build_window(self.program, ViewRequest(llm="offline"))
         self.window.resize(1300, 900)
@@ -164,7 +169,7 @@ class Room:
         self._refs: dict[str, ImageRef] = {}
         self.agent.run_event.connect(self._hear)
         self.agent.run_ended.connect(lambda _run, kind: self._ended.append(kind))
-        self.window.open_paths(make_files(scene, folder / scene))
+        self.window.open_paths([folder])
         wait_until(lambda: not self.window.busy and self.workspace.studies.all)
         self._watch = QTimer(self.window, interval=30)
         self._watch.timeout.connect(self._close_dialogs)

@@ -32,6 +32,8 @@ from app.wiring import Program
 from tests.support.fake_tools import FakeTool, Strict, ok
 from tests.support.record_canaries import CANARIES, write_bundle
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 NAME, NUMBER = "ZEBEDEE^QUILLON", "MRN7719023"
 Use = Callable[[Client], Awaitable[Any]]
 

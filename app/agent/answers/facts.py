@@ -401,7 +401,7 @@ def item_facts(texts: Sequence[str]) -> list[Fact]:
 
 def _short(key: str, value: str) -> list[Fact]:
     """Return what a short text says under its key: a finding's name alone says not that it is."""
-    facts = [*read(f"{key} {value}")]
+    facts = list(read(f"{key} {value}"))
     told = any(fact.denied for fact in facts) or any(
         any(_judged(word[0])) for word in _WORD.finditer(value)
     )
@@ -412,26 +412,31 @@ def _short(key: str, value: str) -> list[Fact]:
 _NONE: frozenset[str] = frozenset()
 
 
-def read(text: str) -> Iterator[Fact]:
-    """Yield what a text says, clause by clause."""
+@lru_cache(maxsize=1024)
+def read(text: str) -> tuple[Fact, ...]:
+    """Return what a text says, clause by clause."""
     for pattern, word in _PHRASES:
         text = pattern.sub(word, text)
     at = 0
+    told: list[Fact] = []
     for cut in (*_CLAUSE.finditer(text), None):
         clause = text[at : cut.start() if cut else len(text)]
         at = cut.end() if cut else at
         fact = _clause(clause)
         if fact.words or fact.sides:
-            yield replace(fact, asserts=not (_HEDGED.search(clause) or _GENERAL.search(text)))
+            asserts = not (_HEDGED.search(clause) or _GENERAL.search(text))
+            told.append(replace(fact, asserts=asserts))
+    return tuple(told)
 
 
 def _about(key: str) -> Fact:
     return _clause(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key))
 
 
+@lru_cache(maxsize=1024)
 def _row(text: str) -> Fact:
     """Return a table's row, or a record of several fields, as one fact."""
-    facts = [*read(text)]
+    facts = read(text)
     words = frozenset[str]().union(*(fact.words for fact in facts))
     denied = frozenset[str]().union(*(fact.denied for fact in facts))
     sides = frozenset[str]().union(*(fact.sides for fact in facts))

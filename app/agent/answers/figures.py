@@ -105,6 +105,7 @@ _OF = re.compile(r"\s+(?:out\s)?(?:of|von)\s")
 _PARTS = re.compile(rf"(?<![\d.,])(\d+){_OF.pattern}+(\d+)(?![\d.,])")
 _OF_THOUSAND = 3  # zeros
 _MOST = 20_000  # figures looked at in one result
+_SHORT = 4_000  # characters of a text whose figures are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,7 @@ def _number_words() -> Mapping[str, int]:
     return {word: int(line.split()[-1]) for line in lines for word in line.split()[:-1]}
 
 
+@lru_cache(maxsize=4096)
 def unit_of(written: str) -> str:
     """Return a unit as it is compared: in lower case, with "2" for "²"."""
     lower = written.casefold()
@@ -231,10 +233,18 @@ def same_figure(
 
 def figures_in_text(text: str, source: int = 0) -> Iterator[Figure]:
     """Yield the numbers in a text."""
-    for found in NUMBER.finditer(in_digits(text[: 10 * _MOST], None)):
-        yield Figure(
-            value_of(found)[0], unit_of(found["unit"] or found["tight_unit"] or ""), source
-        )
+    read = _read if len(text) <= _SHORT else _read.__wrapped__
+    for value, unit in read(text[: 10 * _MOST]):
+        yield Figure(value, unit, source)
+
+
+# A conversation's results are looked through for every answer.
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[tuple[float, str], ...]:
+    return tuple(
+        (value_of(found)[0], unit_of(found["unit"] or found["tight_unit"] or ""))
+        for found in NUMBER.finditer(in_digits(text, None))
+    )
 
 
 def parts_of(text: str) -> dict[str, str]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
+
+from pydantic import BaseModel
 
 from app.agent.image_reference import image_reference, resource_of, unsuitable_image
 from app.agent.llm.base import ToolSchema
@@ -487,7 +490,13 @@ def _beside(commands: Intent, others: Intent, *, sure: bool) -> Intent:
 
 def schema_of(tool: Tool) -> ToolSchema:
     """Return a tool's schema in the form that a model sees."""
-    return described(tool.spec, tool.spec.Input.model_json_schema())
+    return described(tool.spec, _arguments_of(tool.spec.Input))
+
+
+@cache
+def _arguments_of(input_type: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments. It is cached, so do not modify it."""
+    return input_type.model_json_schema()
 
 
 def described(spec: ToolSpec, parameters: dict[str, Any]) -> ToolSchema:

@@ -18,6 +18,8 @@ GAP = 5
 """Maximum number of words that `..` in an entry stands for."""
 # Longer runs of letters are codes, not words; comparing them would be slow.
 _LONGEST = 40
+# How many words' numbers a vocabulary keeps.
+_KEPT = 4096
 _WORD = re.compile(r"\w+(?:['’]\w+)*|#(?!\w)")
 _NUMBERED = re.compile(r"([a-z]{0,2})\d+")
 # Addresses, paths and file names: their letters are not words of the question.
@@ -185,6 +187,8 @@ class Vocabulary:
         # Entries by the number of their first word: (owner, entry, numbers of the other words).
         self._by_first: dict[int, list[tuple[str, str, tuple[int | None, ...]]]] = {}
         self.alone: set[str] = set()
+        # What words of questions were found to be: most come again, in one question and the next.
+        self._known: dict[tuple[str, ...], frozenset[int]] = {}
         tables = {
             (False, False): self._exact,
             (False, True): self._starts,
@@ -230,16 +234,22 @@ class Vocabulary:
 
     def word_numbers(self, forms: Sequence[str]) -> frozenset[int]:
         """Return internal numbers of the vocabulary's words that match a form; empty if none do."""
+        key = tuple(forms)
+        if (known := self._known.get(key)) is not None:
+            return known
         found: set[int] = set()
         for form in forms:
-            found |= self._exact.get(form, set())
+            found.update(self._exact.get(form, ()))
             for length in range(1, len(form) + 1):
-                found |= self._starts.get(form[:length], set())
-                found |= self._ends.get(form[-length:], set())
+                found.update(self._starts.get(form[:length], ()))
+                found.update(self._ends.get(form[-length:], ()))
             for piece, numbers in self._within.items():
                 if piece in form:
                     found |= numbers
-        return frozenset(found)
+        if len(self._known) >= _KEPT:
+            self._known.clear()
+        numbers_of = self._known[key] = frozenset(found)
+        return numbers_of
 
     def find(self, tokens: Sequence[Token]) -> list[Match]:
         """Return all matches in the question, including overlapping ones."""

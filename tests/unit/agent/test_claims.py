@@ -245,10 +245,10 @@ def test_the_programs_own_answers_have_no_marks(tmp_path: Path):
 
 
 def test_hostile_answers_take_little_time(tmp_path: Path):
-    for text in ("ratio 0.7 " * 3_000, "I " * 20_000, "[1]" * 20_000, "ratio" + " " * 50_000):
-        begun = time.monotonic()
+    for text in ("ratio 0.7 " * 1_500, "I " * 10_000, "[1]" * 10_000, "ratio" + " " * 25_000):
+        begun = time.process_time()  # other programs on the machine don't count
         answer(tmp_path, text, CTR)
-        assert time.monotonic() - begun < 20
+        assert time.process_time() - begun < 5
 
 
 def test_marks_are_not_in_what_the_model_reads_next(tmp_path: Path):

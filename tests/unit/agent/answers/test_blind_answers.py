@@ -12,7 +12,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,7 @@ def session(name: str) -> tuple[Claims, Evidence]:
     return Claims(run.director, history, load_packs([]).plans), Evidence(told_results)
 
 
+@cache  # several tests look at the same answers
 def checked(name: str, text: str) -> str:
     claims, evidence = session(name)
     return evidence.marked(claims.marked(text))

@@ -7,9 +7,11 @@ series, and how long it is there, follows from its formula alone.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -67,7 +69,12 @@ NOW = [GROWN, NEW]
 BEFORE: Sphere = (GROWN[0], 10.0)
 GONE: Sphere = ((48.0, -20.0, 40.0), 14.0)
 THEN = [BEFORE, GONE]
+SIDES = ("current", "prior")
 MOVED = rigid((5, -4, 7), (14, -9, 22))
+
+
+REGISTERED: dict[str, dict[str, Any]] = {}
+"""Answers by the digest of what they answer: several tests compare the same two volumes."""
 
 
 class Here:
@@ -75,7 +82,13 @@ class Here:
 
     def call(self, entry: str, payload: Mapping[str, Any], **_: Any) -> dict[str, Any]:
         assert entry == "app.tools.general.volume_registration:entry"
-        return volume_registration.entry(dict(payload), lambda _fraction, _text: None)
+        sides = (np.asarray(payload[one][key]) for one in SIDES for key in ("voxels", "affine"))
+        told = b"".join(part.tobytes() for part in sides) + str(payload["ct"]).encode()
+        key = hashlib.sha256(told).hexdigest()
+        if key not in REGISTERED:
+            answer = volume_registration.entry(dict(payload), lambda _fraction, _text: None)
+            REGISTERED[key] = answer
+        return deepcopy(REGISTERED[key])
 
 
 @pytest.fixture(scope="module")
