@@ -23,6 +23,7 @@ ELSE = (
     r"ander\w*|vorherig\w*|vorig\w*|zweit\w*|dritt\w*|viert\w*|nächst\w*|naechst\w*|früher\w*|"
     r"frueher\w*|vor)"
 )
+_FILM = r"(?:film|study|exam|radiograph|x-?ray|cxr|\w*aufnahme|untersuchung|studie)"
 _END = r"(?=\s*(?:[,.;?!]|$|(?:and|und|then|dann|please|pls|bitte|too|also|auch|as)\b))"
 _OTHER = re.compile(
     rf"\b{OF}{ELSE}\s?(?:chest\s|thorax)?{NOUN}(?!\w)|\b{OF}prior(?!\w)"
@@ -42,10 +43,11 @@ _PLACED = re.compile(
     rf"|\b{OF}(?:old|older|alten|älteren|aelteren)(?:\s+{NOUN}(?!\w)|{_END})"
     rf"|\b{OF}(?P<new>new|newer|newest|latest|current|neueren|neuesten|neuen|aktuellen)"
     rf"(?:\s+{NOUN}(?!\w)|{_END})"
-    rf"|\b(?:{OF})?{NOUN}\s+(?:{OF})?(?P<year>(?:19|20)\d\d)(?!\w)"
+    rf"|\b(?:{OF})?(?:{_FILM}\s+(?:{OF})?|{NOUN}\s+{OF})(?P<year>(?:19|20)\d\d)(?!\w)"
     r"|\b(?:19|20)\d\d\s+(?:and|und|&)\s+(?:19|20)\d\d\b"
-    r"|\b(?:in\s+)?(?P<in>(?:19|20)\d\d)(?=[\s,.;?!]*$)"
-    rf"|\b(?:{OF})?(?P<of>(?:19|20)\d\d)(?:er)?\s+{NOUN}(?!\w)",
+    r"|\bin\s+(?P<in>(?:19|20)\d\d)(?=[\s,.;?!]*$)"
+    r"|(?<=[^\W\d])\s+(?P<then>(?:19|20)\d\d)(?=\s*\?\s*$)"
+    rf"|\b(?:{OF})?(?P<of>(?:19|20)\d\d)(?:er)?\s+(?:{_FILM}|one|image|bild)(?!\w)",
     re.IGNORECASE,
 )
 _COMPARES = re.compile(
@@ -170,7 +172,7 @@ def _meant(
         return image_in(number, shown)
     if side := said.get("side") or said.get("bare"):
         return image_in("left" if side[0].casefold() == "l" else "right", shown)
-    if year := said.get("year") or said.get("in") or said.get("of"):
+    if year := said.get("year") or said.get("in") or said.get("of") or said.get("then"):
         return _only(str(one["id"]) for one in images if _date(one).startswith(year))
     if said.get("new"):
         return image_in("current", shown) or _of_age(images, newest=True)

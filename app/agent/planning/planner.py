@@ -113,7 +113,8 @@ class Planner:
         other = self._interpret(rest, scene, on or "") if rest else None
         first = [*other.plan.steps] if other and isinstance(other.plan, ToolPlan) else []
         draws = any(not step.skip for step in first)
-        missing = any(scene.is_missing(*one) for one in _taken_for_granted(spoken, scene))
+        taken = _taken_for_granted(spoken, scene)
+        missing = bool(taken) and all(scene.is_missing(*one) for one in taken)
         if missing and not (spoken.decides or draws):
             whole = self._interpret(question, scene)
             if isinstance(whole.plan, ToolPlan):

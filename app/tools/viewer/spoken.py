@@ -254,7 +254,8 @@ _HIDE_TEXTS_TOO = re.compile(
     r"^(?P<verb>(?:please )?(?:hide|show|remove|turn off)) (?P<one>[^,;.]+) and "
     rf"(?P<other>{_TEXTS})[ .!]*$|^(?P<blende>(?:bitte )?blende?) (?P<eins>[^,;.]+) und "
     rf"(?P<zwei>{_TEXTS})"
-    r" (?P<aus>aus|ein)[ .!]*$",
+    r" (?P<aus>aus|ein)[ .!]*$"
+    rf"|^(?P<a>[^,;.]+) und (?P<b>{_TEXTS}) (?P<verb_de>(?:aus|ein)blenden)[ .!]*$",
     re.IGNORECASE,
 )
 """As in "hide both lungs and the image texts", which are commands of two kinds."""
@@ -263,6 +264,8 @@ _HIDE_TEXTS_TOO = re.compile(
 def _each_hidden(found: re.Match[str]) -> str:
     if found["verb"]:
         return f"{found['verb']} {found['one']}, {found['verb']} {found['other']}"
+    if found["verb_de"]:
+        return f"{found['a']} {found['verb_de']}, {found['b']} {found['verb_de']}"
     verb, particle = found["blende"], found["aus"]
     return f"{verb} {found['eins']} {particle}, {verb} {found['zwei']} {particle}"
 
