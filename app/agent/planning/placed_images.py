@@ -46,7 +46,8 @@ _PLACED = re.compile(
     rf"|\b(?:{OF})?(?:{_FILM}\s+(?:{OF})?|{NOUN}\s+{OF})(?P<year>(?:19|20)\d\d)(?!\w)"
     r"|\b(?:19|20)\d\d\s+(?:and|und|&)\s+(?:19|20)\d\d\b"
     r"|\bin\s+(?P<in>(?:19|20)\d\d)(?=[\s,.;?!]*$)"
-    r"|(?<=[^\W\d])\s+(?P<then>(?:19|20)\d\d)(?=\s*\?\s*$)"
+    r"|(?<=[^\W\d])\s+(?P<asked>(?:19|20)\d\d)(?=\s*\?\s*$)"
+    r"|\b(?:was|were|war|waren|had|hatte)\b[^,;.]*\s(?P<then>(?:19|20)\d\d)(?=[\s.!]*$)"
     rf"|\b(?:{OF})?(?P<of>(?:19|20)\d\d)(?:er)?\s+(?:{_FILM}|one|image|bild)(?!\w)",
     re.IGNORECASE,
 )
@@ -111,7 +112,7 @@ def placed_image(
     if not found:
         return None
     found.sort(key=lambda one: one.start())
-    spans = tuple(one.span() for one in found)
+    spans = tuple(one.span("then" if one.groupdict().get("then") else 0) for one in found)
     ids = tuple(dict.fromkeys(_meant(one, images, shown) for one in found))
     again = _done_again(blank, spans) if len(ids) == 2 else None
     spans = spans if again is None else (*spans, again)
@@ -172,7 +173,8 @@ def _meant(
         return image_in(number, shown)
     if side := said.get("side") or said.get("bare"):
         return image_in("left" if side[0].casefold() == "l" else "right", shown)
-    if year := said.get("year") or said.get("in") or said.get("of") or said.get("then"):
+    years = (said.get(name) for name in ("year", "in", "of", "then", "asked"))
+    if year := next(filter(None, years), ""):
         return _only(str(one["id"]) for one in images if _date(one).startswith(year))
     if said.get("new"):
         return image_in("current", shown) or _of_age(images, newest=True)
