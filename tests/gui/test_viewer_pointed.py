@@ -522,3 +522,48 @@ def test_findings_of_one_name_are_told_apart_by_their_numbers(room: Room):
     room.ask("how big are the nodules?")
     assert "Nodule 1: proposed" in room.said
     assert "Nodule 2: accepted" in room.said
+
+
+def states(room: Room) -> dict[str, str]:
+    every = room.workspace.annotations.all()
+    return {item.finding.id: item.finding.state.value for item in every}
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_it_is_what_was_spoken_of_last_and_is_asked_where_that_is_another(room: Room):
+    room.ask("zoom to the heart")
+    room.ask("hide the right nodule")
+    room.ask("reject it")
+    assert states(room)["id-C"] == "rejected"
+    assert states(room)["id-A"] == "proposed"
+    room.ask("zoom to the heart")
+    room.ask("what about the nodule?")
+    room.ask("accept it")
+    assert states(room)["id-A"] == "proposed"
+    assert "say by name" in room.said
+    room.ask("zoom to the heart")
+    room.ask("lung window")
+    room.ask("invert")
+    room.ask("accept it")
+    assert states(room)["id-A"] == "accepted"
+    room.workspace.annotations.select("id-D")  # as a click does
+    room.ask("reject it")
+    assert states(room)["id-D"] == "rejected"
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_what_several_films_have_is_not_decided_on_one_of_them_unasked(room: Room):
+    left, right = nodules(room)
+    room.ask("accept the nodule on the right")
+    assert set(states(room).values()) == {"proposed"}
+    assert "in viewport 2" in " ".join((room.said, *room.failed))
+    room.ask("hide the nodule on the right")
+    visible = {item.finding.id: item.visible for item in room.workspace.annotations.all()}
+    assert visible == {left: True, right: False}
+    room.ask("reject it")
+    assert states(room) == {left: "proposed", right: "rejected"}
+    room.ask("accept both nodules")
+    assert set(states(room).values()) == {"accepted"}
+    room.ask("zoom to the nodule on the right")
+    assert room.workspace.layout.active is room.workspace.layout.viewports[1]
+    assert room.workspace.annotations.selected == right

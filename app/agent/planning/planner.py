@@ -52,6 +52,7 @@ from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
 from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
+from app.tools.finding_names import known_words, words_of
 from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken, SpokenCall
 from app.tools.text_classifier import folded
 
@@ -101,6 +102,8 @@ class Planner:
                 return replace(read, plan=Reply(_PERHAPS.format(text=spoken.perhaps)))
         if spoken.shared and not scene.shown:
             return self._interpret(question, scene)
+        if _decides_on_another(spoken, scene):
+            spoken = Spoken((), told=_WHICH_FINDING)
         if spoken.told:
             return Intent(question, scene, certain=True, plan=Reply(spoken.told, certain=True))
         if not spoken.calls:
@@ -279,7 +282,30 @@ _ON_THAT = re.compile(
 )
 _ON_WHICH = "Not done: “{text}”. Say on which image: click its viewport and ask again."
 _WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
+_WHICH_FINDING = "Nothing was changed: say by name which finding is meant."
+_MOST_BEFORE = 3
+"""Messages before a decision on "it" in which a finding may be named."""
 _NOT_READ = "Not understood, and not done: “{text}”."
+
+
+def _decides_on_another(spoken: Spoken, scene: Scene) -> bool:
+    """Return whether "it" is to be decided on while another finding was spoken of last.
+
+    "Zoom to the heart", "what about the nodule?", "accept it": the heart is selected.
+    """
+    if not spoken.decides or not any(c.arguments.get("which") == "selected" for c in spoken.calls):
+        return False
+    if any(call.names for call in spoken.calls):
+        return False
+    meant = {word for label in scene.shown.get("it", ()) for word in words_of(str(label))}
+    said = [one.text for one in reversed(scene.earlier) if one.role == "user"]
+    for text in said[:_MOST_BEFORE]:
+        before = _spoken(text, scene)
+        done = before is not None and before.calls
+        names = (name for call in done for name in call.names) if done else [text]
+        if named := {word for name in names for word in words_of(name)} & known_words():
+            return not named & meant
+    return False
 
 
 def _taken_for_granted(spoken: Spoken, scene: Scene) -> list[tuple[str, str]]:

@@ -70,6 +70,14 @@ XY = tuple[float, float]
 
 
 _MOST_CHOICES = 8
+_ON_THE_SIDE = re.compile(
+    r"(?P<name>.*\w) (?:(?:on|at|auf|in) (?:the |der )?)?"
+    r"(?P<side>left|right|links|rechts|linken|rechten)"
+    r"(?: (?:side|seite))?"
+)
+"""A name with a side behind it, which may be that of a viewport: "the heart on the right"."""
+_MANY = re.compile(r"\b(?:both|all|every|each|beiden?|alle|allen|saemtliche\w*)\b.* \w")
+""" "Both nodules", "all hearts": not "all", which is about the study in the active viewport."""
 
 
 class NamedFindings:
@@ -136,11 +144,12 @@ class NamedFindings:
         every = self._shown.listed(where)
         wanted = name.casefold().strip()
         group = _GROUPS.get(wanted)
-        selected = self._workspace.annotations.selected
         if wanted in SELECTED:
-            found = [i.finding for i in every if i.finding.id == selected]
+            found = self._shown.it()
             if not found:
                 raise ToolRetry("no finding is selected", remedy="Click it, then ask again.")
+            if len(found) > 1 and exact:
+                raise ToolRetry("several findings may be meant", remedy=self.choices(found))
             return found
         if wanted in HERE and not exact and self._window.canvas.clicked:
             return self._at_click()
@@ -219,6 +228,41 @@ class NamedFindings:
             return f" (image {finding.image.frame + 1})"
         number = series.instances.index(image) + 1
         return f" (image {number})" if len(series.instances) > 1 else ""
+
+    def placed(self, name: str, *, decides: bool = False) -> tuple[str, str]:
+        """Return a name without its side, and the number of the viewport at that side.
+
+        "The heart on the right" is that of the film at the right, if it has one, since a heart has
+        no side. Any other name is returned as it is, with "" for the viewport.
+
+        Raises:
+            ToolRetry: A finding is to be decided on, and the patient's side may be meant.
+        """
+        said = _ON_THE_SIDE.fullmatch(name.casefold().strip())
+        screen = self._workspace.layout.screen.viewports
+        if said is None or len(screen) < 2:
+            return name, ""
+        side = side_of(said["side"])
+        there = [one for one in screen if side in self._shown.place(one).split()]
+        if len(there) != 1:
+            return name, ""
+        number, base = str(screen.index(there[0]) + 1), said["name"]
+        marks = [item.finding for item in self._shown.listed(number)]
+        found = [one for one in marks if is_called(one.label, base) and not side_of(one.label)]
+        if not found:
+            return name, ""
+        if decides:
+            raise ToolRetry(
+                f"“{name}” may mean the patient's side or the viewport",
+                remedy=f"Say which: “{base} in viewport {number}”, or its number.",
+            )
+        return base, number
+
+    def others_called(self, name: str) -> bool:
+        """Return whether another viewport shows another series with a finding of this name."""
+        mine = {item.finding.id for item in self._shown.listed()}
+        every = [item.finding for item in self._shown.listed("all")]
+        return any(is_called(one.label, name) for one in every if one.id not in mine)
 
     def _at_click(self) -> list[Finding]:
         """Return the findings at the place that was clicked last on the current image."""
@@ -345,6 +389,10 @@ class FindingCommands:
             return [items[one] for one in ids]
         which, where = str(arguments["which"]), str(arguments.get("viewport", ""))
         decides = arguments["action"] in DECIDING
+        if not where:
+            which, where = self._findings.placed(which, decides=decides)
+        if not where and _MANY.search(which) and self._findings.others_called(which):
+            where = "all"  # "both nodules" are one on each of two films
         found = self._findings.named(which, where, several=True, exact=decides)
         if arguments["action"] not in ("show", "only", "hide"):
             excepted = _ALL_BUT.fullmatch(which)
@@ -421,6 +469,7 @@ class FindingCommands:
                 self._window.actions_.shortcuts_.actions["heat.switch"].trigger()
             return ViewerAnswer(f"{_DONE[action]}: heatmaps.", {"action": action})
         found = self.wanted(arguments)
+        self._shown.speak_of(found)
         before = {item.finding.id: item for item in annotations.all()}
         if action == "describe":
             return ViewerAnswer(self._described(found), {"action": action})

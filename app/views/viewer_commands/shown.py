@@ -42,6 +42,7 @@ class ShownState:
     def __init__(self, window: MainWindow) -> None:
         self._window = window
         self._workspace = window.workspace
+        self._spoken_of: tuple[list[str], str | None] = ([], None)
 
     # Viewports
 
@@ -207,6 +208,22 @@ class ShownState:
             ]
         return sorted(mine, key=lambda i: not (shown is not None and shown.shows(i.finding.image)))
 
+    def speak_of(self, findings: Iterable[Finding]) -> None:
+        """Note the findings that a command was about, which "it" means until another is selected.
+
+        "Hide the nodule", then "reject it", whichever is selected.
+        """
+        ids = [one.id for one in findings]
+        self._spoken_of = (ids, self._workspace.annotations.selected)
+
+    def it(self) -> list[Finding]:
+        """Return the findings in the viewports that "it" means: those spoken of, or selected."""
+        ids, selected = self._spoken_of
+        chosen = self._workspace.annotations.selected
+        meant = {*ids} if ids and selected == chosen else {chosen}
+        every = {item.finding.id: item.finding for w in ("", "all") for item in self.listed(w)}
+        return [one for key, one in every.items() if key in meant]
+
     def _series_images(self, frame: ViewportFrame) -> set[str]:
         """Return the UIDs of the images in the series that a viewport shows."""
         acquired = frame.viewport.acquired
@@ -327,6 +344,8 @@ class ShownState:
             }
             for item in self.listed()[:MOST_FINDINGS]
         ]
+        if it := self.it():
+            state["it"] = [one.label for one in it[:MOST_FINDINGS]]
         if pointed := self._window.canvas.clicked:
             state["pointed_at"] = dict(zip("xy", pointed[-1], strict=True))
         return state

@@ -126,11 +126,14 @@ class ViewCommands:
     def _go_to(self, arguments: JsonDict, _context: ToolContext) -> None:
         if name := arguments.get("finding"):
             where = str(arguments.get("viewport", ""))
+            if not where:
+                name, where = self._findings.placed(name)
             frame = self._shown.one_frame(where)
             finding = self._findings.at_step(name, where) or self._at_end(name, arguments)
             finding = finding or self._findings.one(name, where)
             self._workspace.layout.activate(frame.viewport)
             self._findings.select(finding)
+            self._shown.speak_of([finding])
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
             self._scroll(frame, arguments)
@@ -405,7 +408,10 @@ class ViewCommands:
 
     def _zoom(self, arguments: JsonDict, _context: ToolContext) -> None:
         if name := arguments.get("to"):
-            if where := str(arguments.get("viewport", "")):
+            where = str(arguments.get("viewport", ""))
+            if not where:
+                name, where = self._findings.placed(name)
+            if where:
                 (frame, *_) = self._shown.frames(where)
                 self._workspace.layout.activate(frame.viewport)
             self._zoom_to(name, stays=bool(where))
@@ -453,6 +459,7 @@ class ViewCommands:
         )
         if len(chosen) == 1:
             self._workspace.annotations.select(chosen[0].id)
+        self._shown.speak_of(chosen)
         self._when_shown(partial(self._zoom_in, self._workspace.viewport, area))
 
     def _zoom_in(self, viewport: Viewport, area: Area) -> None:
