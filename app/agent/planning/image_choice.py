@@ -49,7 +49,7 @@ _MANY = re.compile(
     re.IGNORECASE,
 )
 _ON_BOTH = re.compile(
-    r"\b(?:on|in|for|auf|bei) (?:both|beiden)"
+    r"\b(?:on|in|for|of|auf|bei|von) (?:both|beiden)"
     r"(?= *(?:$|[.,;?!]|(?:and|und|then|please|pls|bitte)\b|(?-i:[a-zäöü]+en)\b))",
     re.IGNORECASE,
 )

@@ -24,6 +24,8 @@ ELSE = (
     r"frueher\w*|vor)"
 )
 _FILM = r"(?:film|study|exam|radiograph|x-?ray|cxr|\w*aufnahme|untersuchung|studie)"
+_PLACES = ("side", "number", "bare", "down")
+_SIDE_BY_SIDE = 2
 _END = r"(?=\s*(?:[,.;?!]|$|(?:and|und|then|dann|please|pls|bitte|too|also|auch|as)\b))"
 _OTHER = re.compile(
     rf"\b{OF}{ELSE}\s?(?:chest\s|thorax)?{NOUN}(?!\w)|\b{OF}prior(?!\w)"
@@ -51,6 +53,35 @@ _PLACED = re.compile(
     rf"|\b(?:{OF})?(?P<of>(?:19|20)\d\d)(?:er)?\s+(?:{_FILM}|one|image|bild)(?!\w)",
     re.IGNORECASE,
 )
+_CORNER = re.compile(
+    rf"\b(?:{OF})?(?:the\s+)?(?P<down>top|upper|bottom|lower|oben|unten)[ -]"
+    r"(?P<across>left|right|links|rechts)"
+    rf"(?:\s+(?:viewport|view|pane|ansicht|corner|ecke|{NOUN}))?"
+    r"(?!\s+(?:lung|lobe|zone|field|quadrant|lappen|feld|lunge|oberfeld|unterfeld))(?!\w)",
+    re.IGNORECASE,
+)
+"""A viewport of a layout of several rows: "top right"."""
+_MIDLINE = re.compile(
+    r"\b(?:heart|cardiac|cardiothoracic|ctr|htq|aorta|trachea|spine|mediastin\w*|herz\w*|luftröhre"
+    r"|wirbelsäule)\b",
+    re.IGNORECASE,
+)
+_SIDES = r"left|right|links|rechts"
+_BARE_SIDE = re.compile(
+    rf"(?:\bon\s+(?:the\s+)?|\s)(?P<side>{_SIDES})(?:\s+(?:and|und)\s+(?P<too>{_SIDES}))?"
+    rf"(?:{_END}|(?=\s+(?-i:[a-zäöü]+en)\b))",
+    re.IGNORECASE,
+)
+"""What lies in the midline is on no side, so this one is the film's: "the heart on the right"."""
+_SIDE_FIRST = re.compile(
+    rf"(?:^|[,;]|\b(?:and|und|then|dann)\b)\s*(?P<side>{_SIDES})\s+(?=(?:die|das|den|der|the)\b)",
+    re.IGNORECASE,
+)
+"""As in "Herz rechts messen, links die Lungen umranden"."""
+_HERE = re.compile(
+    r"\b(?:here|hier|(?:on|in) this (?:one|film|image)|(?:auf|in) diese[mr] (?:bild|aufnahme))\b",
+    re.IGNORECASE,
+)
 _COMPARES = re.compile(
     r"\b(?:than|als|compar\w*|versus|vs|vergl\w*|unlike|anders|chang\w*|progress\w*|gr[eo]wn?|"
     r"in?creas\w*|decreas\w*|wors\w*|better|improv\w*|larger|smaller|bigger|denser|same|differ\w*|"
@@ -65,7 +96,7 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 """The words around an image on which the same is to be done as on the one before."""
-_CLAUSE = re.compile(r"[,;]|\b(?:and|und|then|dann|danach)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;?.]|\b(?:and|und|then|dann|danach)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +136,33 @@ def placed_image(
     """
     found = [*_OTHER.finditer(blank), *_PLACED.finditer(blank)]
     many = len(images) > 1
+    if len(shown.get("viewports", ())) > _SIDE_BY_SIDE:
+        found = [*_CORNER.finditer(blank)] or found
+    if not found and many and shown:
+        found = [one for one in _BARE_SIDE.finditer(blank) if _is_of_midline(blank, one)]
+        found += [*_SIDE_FIRST.finditer(blank)] if found else []
     # With one image open, "on the left image" may be about the left side of it.
     found = [one for one in found if many or not one.groupdict().get("new")]
     if not many and not shown:
         found = [one for one in found if one.re is _OTHER]
     if not found:
         return None
-    found.sort(key=lambda one: one.start())
+    found.sort(key=lambda one: (one.start(), -one.end()))
+    found = [
+        one for n, one in enumerate(found) if not any(one.start() < o.end() for o in found[:n])
+    ]
     spans = tuple(one.span("then" if one.groupdict().get("then") else 0) for one in found)
-    ids = tuple(dict.fromkeys(_meant(one, images, shown) for one in found))
-    again = _done_again(blank, spans) if len(ids) == 2 else None
+    ids: tuple[str, ...] = ()
+    for one in found:
+        ids += _meant(one, images, shown, ids)
+    ids = tuple(dict.fromkeys(ids))
+    again = _done_again(blank, spans) if 0 < len(ids) <= 2 else None
+    both = any(one.groupdict().get("too") for one in found)
+    if again is not None and len(found) == 1 and not both:  # "..., and on the prior?"
+        ids = tuple(dict.fromkeys((str(images[0].get("id")), *ids)))
+    clear = all(ids) and (len(ids) == 1 or again is not None or both)
     spans = spans if again is None else (*spans, again)
-    clear = all(ids) and (len(ids) == 1 or again is not None)
-    if not clear or _COMPARES.search(_blanked(blank, spans)):
+    if not clear or _COMPARES.search(_blanked(blank, spans)) or _is_here_too(blank, spans):
         ids = ()
     by_place = any(
         one.groupdict().get(name) for one in found for name in ("side", "number", "bare")
@@ -125,9 +170,25 @@ def placed_image(
     return PlacedImage(ids, " ".join(found[0][0].split()), spans, by_place)
 
 
+def _is_of_midline(blank: str, side: re.Match[str]) -> bool:
+    """Return whether the clause of a side is about what lies in the midline."""
+    starts = [0, *(one.end() for one in _CLAUSE.finditer(blank, 0, side.start()))]
+    return _MIDLINE.search(blank, starts[-1], side.start()) is not None
+
+
+def _is_here_too(blank: str, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether other work is wanted "here": "measure it on the prior, outline it here"."""
+    rest = _blanked(blank, spans)
+    here = _HERE.search(rest)
+    clauses = [one for one in _CLAUSE.split(_HERE.sub(" ", rest)) if not _AGAIN.fullmatch(one)]
+    return here is not None and len(clauses) > 1
+
+
 def _done_again(blank: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     """Return the last clause of a question, if it only says to do the same on another image."""
-    starts = [one.start() for one in _CLAUSE.finditer(blank, spans[0][1], spans[-1][0])]
+    before = 0 if len(spans) == 1 else spans[0][1]
+    starts = [one.start() for one in _CLAUSE.finditer(blank, before, spans[-1][0])]
+    starts = starts[-1:] if len(spans) == 1 else starts
     if not starts:
         return None
     # "..., and then on the other one" has several of these words.
@@ -165,24 +226,39 @@ def _only(values: Iterable[str]) -> str:
 
 
 def _meant(
-    match: re.Match[str], images: Sequence[Mapping[str, Any]], shown: Mapping[str, Any]
-) -> str:
-    """Return the id of the image that the words for one mean; "" if that is not clear."""
+    match: re.Match[str],
+    images: Sequence[Mapping[str, Any]],
+    shown: Mapping[str, Any],
+    named: Sequence[str],
+) -> tuple[str, ...]:
+    """Return the ids of the images that the words for one mean, "" for one that is not clear.
+
+    `named` are those of the words before: "the other one" is another than these.
+    """
     said, text = match.groupdict(), match[0].casefold()
     if number := said.get("number"):
-        return image_in(number, shown)
+        return (image_in(number, shown),)
+    if down := said.get("down"):
+        place = "top" if down.casefold() in ("top", "upper", "oben") else "bottom"
+        return (image_in(f"{place} {_across(said['across'])}", shown),)
     if side := said.get("side") or said.get("bare"):
-        return image_in("left" if side[0].casefold() == "l" else "right", shown)
+        sides = [side, *filter(None, [said.get("too")])]
+        return tuple(image_in(_across(one), shown) for one in sides)
     years = (said.get(name) for name in ("year", "in", "of", "then", "asked"))
     if year := next(filter(None, years), ""):
-        return _only(str(one["id"]) for one in images if _date(one).startswith(year))
+        return (_only(str(one["id"]) for one in images if _date(one).startswith(year)),)
     if said.get("new"):
-        return image_in("current", shown) or _of_age(images, newest=True)
+        return (image_in("current", shown) or _of_age(images, newest=True),)
     if re.search(r"\b(?:other|ander\w*)", text):
-        return str(images[1]["id"]) if len(images) == 2 else ""
+        others = [str(one["id"]) for one in images if one["id"] not in (named or [images[0]["id"]])]
+        return (others[0] if len(others) == 1 and len(images) == 2 else "",)
     if re.search(r"\b(?:prior|prev|earl|preced|old|alt|ält|ael|vor|fr[üu]e?h)", text):
-        return image_in("prior", shown) or _of_age(images, newest=False)
-    return ""
+        return (image_in("prior", shown) or _of_age(images, newest=False),)
+    return ("",)
+
+
+def _across(side: str) -> str:
+    return "left" if side[0].casefold() == "l" else "right"
 
 
 def _date(note: Mapping[str, Any]) -> str:

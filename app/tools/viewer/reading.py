@@ -1587,7 +1587,9 @@ def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
     said = _VIEWPORT.search(clause) or _ALL_IMAGES.search(clause)
     found = _placed(clause, said) if said is not None else None
     if (found := found or _called(clause)) is None and (said := _BOTH.search(clause)) is not None:
-        found = _placed(clause, said)
+        # "Both lungs" is what is to be outlined, and no window.
+        named_only = set(words_of(clause)) <= known_words() and len(clause.split()) == 2
+        found = None if named_only else _placed(clause, said)
     return found
 
 

@@ -185,10 +185,56 @@ def on_images(plan: Decision) -> list[tuple[str, str]]:
         "Miss das Herz auf der Voraufnahme",
         "measure the heart on the other one",
         "is the heart on the old film enlarged?",
+        "measure the heart on the right",
+        "miss das Herz rechts",
     ],
 )
 def test_an_image_is_named_by_its_viewport_its_year_or_its_age(text: str) -> None:
     assert on_images(decided(text)) == [(RATIO, "image-2")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "is the heart enlarged? and on the prior?",
+        "ist das Herz vergrößert? und auf der Voraufnahme?",
+        "measure the heart here and on the prior",
+        "measure the heart on the film of 2022 and on the other",
+        "measure the heart left and right",
+        "measure the heart on the left one, then the same on the other",
+    ],
+)
+def test_the_same_is_done_on_both_films(text: str) -> None:
+    assert planned(text) == [("for_each_image", {"tool": RATIO, "arguments": {}})]
+
+
+@pytest.mark.parametrize(
+    ("text", "image"),
+    [
+        ("measure the heart top right", "image-2"),
+        ("miss das Herz unten links", "image-1"),
+        ("outline the heart in the bottom left viewport", "image-1"),
+    ],
+)
+def test_a_corner_of_four_viewports_names_an_image(text: str, image: str) -> None:
+    places = ("top left", "image-1"), ("top right", "image-2"), ("bottom left", "image-1")
+    viewports = [
+        {"viewport": number, "place": place, "image": shown}
+        for number, (place, shown) in enumerate((*places, ("bottom right", "image-2")), 1)
+    ]
+    scene = Scene(
+        (film(2, "2022-03-01"), film(1, "2024-03-01")),
+        {tool.spec.name: schema_of(tool) for tool in registry().all()},
+        shown={"viewports": viewports, "findings": []},
+    )
+    plan = Planner(registry().plans).interpret(text, scene).plan
+    wanted = "" if image == "image-2" else image  # the current one
+    assert [one for _, one in on_images(plan)] == [wanted]
+
+
+def test_the_patients_side_is_not_that_of_a_film() -> None:
+    assert on_images(decided("is there an effusion on the right?"))[0][1] == ""
+    assert planned("outline the heart and both lungs") == [(OUTLINE, {"organs": ["Heart", *LUNGS]})]
 
 
 def test_the_side_of_an_image_is_not_that_of_an_organ() -> None:
@@ -206,6 +252,8 @@ def test_the_side_of_an_image_is_not_that_of_an_organ() -> None:
         "outline the heart on the left film and the lungs on the right film",
         "is the nodule larger than on the right one?",
         "are there new findings on the right one?",
+        "measure the heart on the prior and outline the lungs here",
+        "Herz rechts messen, links die Lungen umranden",
     ],
 )
 def test_where_the_image_is_not_clear_nothing_runs(text: str) -> None:
