@@ -350,9 +350,9 @@ _VIEWPORT = re.compile(
 """A viewport by its place or number: "the one on the right", "das rechte Bild", "viewport 2"."""
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ON_IMAGE = re.compile(
-    r"(?<=\w) (?:on|in|auf|im) (?:(?:the|der|dem) )?"
-    rf"(?:(?P<side>{_SIDE}) {_SHOWN}|(?:viewport|ansicht) (?P<number>[1-9])"
-    rf"|(?:{_SHOWN}|aufnahme) (?:of|from|von|vom) {_YEAR}"
+    r"(?<=\w) (?:on|in|of|from|auf|im|von|aus) (?:(?:the|der|dem) )?"
+    rf"(?:(?P<side>{_SIDE}) {_SHOWN}|{_YEAR}|(?:viewport|ansicht) (?P<number>[1-9])"
+    rf"|(?:{_SHOWN}|aufnahme) (?:of|from|von|vom) (?P<from>(?:19|20)\d\d)"
     r"|(?P<of>(?:19|20)\d\d)(?:er)? (?:film|image|one|study|x-?ray|bild|aufnahme)"
     rf"|(?P<time>prior|previous|older|old|earlier|current|new|newer|neuen|voraufnahme|voruntersuchung|alten|aktuellen)"
     rf"(?: {_SHOWN}\w*)?"
@@ -368,6 +368,8 @@ _ONE = re.compile(
     r"|\b(?P<german>den|die|das)\b(?= (?:verwerf|ablehn|annehm|akzept|bestaetig|loesch))"
 )
 """What was named before: "accept the nodule on the left film, reject the one on the right"."""
+_A_PAIR_BEHIND = re.compile(r", (?:both|beiden?) \w+[ .!]*$")
+"""As in "accept the heart, both lungs", of which nobody says what is with them."""
 _THERE = re.compile(r"(?<=\w) (?:there|dort)\b")
 _WORKS_ON = re.compile(
     r"\b(?:go|take|jump|bring|zoom\w*|hide|show|geh\w*|spring|blend\w*|zeig\w*|ausblenden)\b"
@@ -631,7 +633,8 @@ def _read_words(text: str) -> Spoken | None:
     decisions = [call for call in found.calls if _decides(call)]
     if found.calls and _LATER.search(said):
         return Spoken((), told=_NOW)
-    if decisions and not _decides_plainly(small, said, found, decisions):
+    unclear = _A_PAIR_BEHIND.search(small) is not None
+    if decisions and (unclear or not _decides_plainly(small, said, found, decisions)):
         return Spoken((), told=_UNDECIDED)
     if _TOO_MUCH.fullmatch(folded(found.rest)) or (
         decisions and found.rest and is_remark(folded(found.rest))
@@ -667,7 +670,8 @@ def _decided_there(text: str, there: list[re.Match[str]]) -> Spoken | None:
     for one in there:
         clause = text[max(start for start in starts if start <= one.start()) : one.start()]
         behind = text[one.end() :].lstrip().split(" ", 1)[0]
-        if not any(said.search(f"{clause} {behind}") for said in (VERB, _WORKS_ON)):
+        goes_on = set(words_of(clause)) <= known_words()  # "accept the nodule and the heart on it"
+        if not goes_on and not any(one.search(f"{clause} {behind}") for one in (VERB, _WORKS_ON)):
             return Spoken((), told=_UNDECIDED)  # "accept it, it is seen on the prior"
     if any(place != places[0] for place in places) or _ONE_ON.search(text):
         return _decided_in_turn(text) or Spoken((), told=_UNDECIDED)
@@ -696,9 +700,11 @@ def _decided_in_turn(text: str) -> Spoken | None:
             else bare
         )
         found = _read_words(" ".join(bare.split()))
-        if found is None or found.rest or len(found.calls) != 1 or not _decides(found.calls[0]):
+        if found is None or found.rest or len(found.calls) != 1:
             return None
         (call,) = found.calls
+        if not (_decides(call) or _is_of_findings(call)):
+            return None
         calls.append(replace(call, arguments={**call.arguments, **_where(there)}))
         name = call.names[0] if call.names else ""
     return Spoken(tuple(calls)) if calls else None

@@ -101,6 +101,15 @@ def test_a_finding_of_an_image_that_is_named_is_decided_on_there_only(
             [("accept", "erguss", "right"), ("reject", "rundherd", "right")],
         ),
         ("accept the hearts on both films", [("accept", "hearts", "all")]),
+        ("accept the nodule from 2022", [("accept", "nodule", "2022")]),
+        (
+            "accept the nodule and the heart on the prior",
+            [("accept", "nodule and the heart", "prior")],
+        ),
+        (
+            "accept the nodule in viewport 2, then hide the heart in viewport 1",
+            [("accept", "nodule", "2")],
+        ),
     ],
 )
 def test_each_decision_has_its_own_image(text: str, wanted: list[tuple[str, str, str]]):
