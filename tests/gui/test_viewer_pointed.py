@@ -562,6 +562,10 @@ def test_what_several_films_have_is_not_decided_on_one_of_them_unasked(room: Roo
     assert visible == {left: True, right: False}
     room.ask("reject it")
     assert states(room) == {left: "proposed", right: "rejected"}
+    room.ask("alles einblenden")
+    room.ask("blende rechts den Rundherd aus")
+    visible = {item.finding.id: item.visible for item in room.workspace.annotations.all()}
+    assert visible == {left: True, right: False}
     room.ask("accept both nodules")
     assert set(states(room).values()) == {"accepted"}
     room.ask("zoom to the nodule on the right")

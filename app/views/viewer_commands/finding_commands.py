@@ -72,8 +72,8 @@ XY = tuple[float, float]
 _MOST_CHOICES = 8
 _ON_THE_SIDE = re.compile(
     r"(?P<name>.*\w) (?:(?:on|at|auf|in) (?:the |der )?)?"
-    r"(?P<side>left|right|links|rechts|linken|rechten)"
-    r"(?: (?:side|seite))?"
+    r"(?P<side>left|right|links|rechts|linken|rechten)(?: (?:side|seite))?"
+    r"|(?P<before>links|rechts|linken|rechten) (?:das|die|den) (?P<behind>.+)"
 )
 """A name with a side behind it, which may be that of a viewport: "the heart on the right"."""
 _MANY = re.compile(r"\b(?:both|all|every|each|beiden?|alle|allen|saemtliche\w*)\b.* \w")
@@ -242,11 +242,11 @@ class NamedFindings:
         screen = self._workspace.layout.screen.viewports
         if said is None or len(screen) < 2:
             return name, ""
-        side = side_of(said["side"])
+        side, base = side_of(said["side"] or said["before"]), said["name"] or said["behind"]
         there = [one for one in screen if side in self._shown.place(one).split()]
         if len(there) != 1:
             return name, ""
-        number, base = str(screen.index(there[0]) + 1), said["name"]
+        number = str(screen.index(there[0]) + 1)
         marks = [item.finding for item in self._shown.listed(number)]
         found = [one for one in marks if is_called(one.label, base) and not side_of(one.label)]
         if not found:
