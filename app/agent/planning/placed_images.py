@@ -96,6 +96,13 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 """The words around an image on which the same is to be done as on the one before."""
+_ARTICLE = re.compile(
+    r"(?<!\bon )(?<!\bin )(?<!\bof )\bthe\b|(?<!\bauf )(?<!\bin )\b(?:das|die|der|dem)\b"
+)
+_FOLLOWS = re.compile(
+    r"\b(?:what about|how about|now|wie (?:ist|sieht) es|was ist mit|jetzt|aus|sieht)\b",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"[,;?.]|\b(?:and|und|then|dann|danach)\b", re.IGNORECASE)
 
 
@@ -124,8 +131,22 @@ class PlacedImage:
         return _blanked(text, self.spans)
 
 
+def as_follow_up(text: str) -> str:
+    """Return a question with "on" before the image that it may name: "and the other one?"."""
+    return _ARTICLE.sub(lambda one: f"{'on' if one[0] == 'the' else 'auf'} {one[0]}", text, count=1)
+
+
+def says_the_same(blank: str, placed: PlacedImage) -> bool:
+    """Return whether a question only asks for the same on another image: "and on the prior?"."""
+    rest = _CLAUSE.sub(" ", _FOLLOWS.sub(" ", placed.blanked(blank)))
+    return _AGAIN.fullmatch(rest) is not None
+
+
 def placed_image(
-    blank: str, images: Sequence[Mapping[str, Any]], shown: Mapping[str, Any]
+    blank: str,
+    images: Sequence[Mapping[str, Any]],
+    shown: Mapping[str, Any],
+    named: Sequence[str] = (),
 ) -> PlacedImage | None:
     """Return the image that a question names by its viewport, year or age; None if it names none.
 
@@ -133,6 +154,7 @@ def placed_image(
         blank: The question, without quotations.
         images: The notes on the open images, the current one first.
         shown: What the window shows (`tools.api.Viewer.state`); empty without a window.
+        named: The ids of the images that were named before: "the other one" is another.
     """
     found = [*_OTHER.finditer(blank), *_PLACED.finditer(blank)]
     many = len(images) > 1
@@ -154,7 +176,7 @@ def placed_image(
     spans = tuple(one.span("then" if one.groupdict().get("then") else 0) for one in found)
     ids: tuple[str, ...] = ()
     for one in found:
-        ids += _meant(one, images, shown, ids)
+        ids += _meant(one, images, shown, ids or named)
     ids = tuple(dict.fromkeys(ids))
     again = _done_again(blank, spans) if 0 < len(ids) <= 2 else None
     both = any(one.groupdict().get("too") for one in found)
@@ -191,6 +213,8 @@ def _done_again(blank: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]
     starts = starts[-1:] if len(spans) == 1 else starts
     if not starts:
         return None
+    if _AGAIN.fullmatch(_CLAUSE.sub(" ", _blanked(blank, spans)[: starts[0]])):
+        return None  # nothing is asked before
     # "..., and then on the other one" has several of these words.
     clause = _blanked(blank, spans)[starts[0] :]
     return (starts[0], len(blank)) if _AGAIN.fullmatch(_CLAUSE.sub(" ", clause)) else None

@@ -27,7 +27,13 @@ from app.agent.planning.image_choice import (
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
 from app.agent.planning.patients import for_patient, named_patients
-from app.agent.planning.placed_images import image_in, viewport_of
+from app.agent.planning.placed_images import (
+    as_follow_up,
+    image_in,
+    placed_image,
+    says_the_same,
+    viewport_of,
+)
 from app.agent.planning.plain_questions import (
     no_image_text,
     no_record_text,
@@ -81,6 +87,8 @@ class Planner:
 
     def _intent(self, question: str, scene: Scene) -> Intent:
         question = _agreed(question, scene)
+        if (again := self._same_again(question, scene)) is not None:
+            return again
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
@@ -136,6 +144,52 @@ class Planner:
             return commands
         # What is accepted was seen before: nothing is drawn first that could be taken for it.
         return _joined(commands, other, said=spoken.rest, commands_first=spoken.decides)
+
+    def _same_again(self, question: str, scene: Scene) -> Intent | None:
+        """Return the intent of the question before on another image: "and on the prior?".
+
+        None if the question says anything else, or what was asked is not to be repeated.
+        """
+        blank = _SAME.sub(" ", masked(normalised(question)))
+        placed = placed_image(blank, scene.images, scene.shown)
+        if placed is None:
+            blank = as_follow_up(blank)
+            placed = placed_image(blank, scene.images, scene.shown)
+        if placed is None or len(scene.images) < 2 or not says_the_same(blank, placed):
+            return None
+        for text in (one.text for one in reversed(scene.earlier) if one.role == "user"):
+            before = masked(normalised(text))
+            was = placed_image(before, scene.images, scene.shown)
+            other = as_follow_up(before)
+            also = was or placed_image(other, scene.images, scene.shown)
+            if also is not None and says_the_same(before if was else other, also):
+                continue  # "and on the left one?", "and on the right one?"
+            named = was.ids if was is not None else ()
+            placed = placed_image(blank, scene.images, scene.shown, named)
+            if placed is None or len(placed.ids) != 1:
+                return None
+            (image,) = placed.ids
+            asked = was.blanked(before) if was is not None else before
+            spoken = _spoken(text, scene)
+            if spoken is None:
+                made = self._interpret(" ".join(asked.split()), scene, image)
+                return replace(made, question=question) if isinstance(made.plan, ToolPlan) else None
+            return self._repeated(question, spoken, image, scene)
+        return None
+
+    def _repeated(self, question: str, spoken: Spoken, image: str, scene: Scene) -> Intent | None:
+        """Return the intent of the commands before in the viewport of another image."""
+        there = viewport_of(image, scene.shown)
+        alike = all(
+            "viewport" in scene.tools[c.tool].parameters["properties"] for c in spoken.calls
+        )
+        moves = any({"layout", "what"} & call.arguments.keys() for call in spoken.calls)
+        if not spoken.calls or spoken.rest or spoken.decides or moves or not (there and alike):
+            return None
+        calls = tuple(
+            replace(call, arguments={**call.arguments, "viewport": there}) for call in spoken.calls
+        )
+        return self._commands(question, replace(spoken, calls=calls), scene, (), outlines=True)
 
     def _commands(
         self,
@@ -282,6 +336,7 @@ _ON_THAT = re.compile(
 )
 _ON_WHICH = "Not done: “{text}”. Say on which image: click its viewport and ask again."
 _WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
+_SAME = re.compile(r"\b(?:the )?same\b", re.IGNORECASE)
 _WHICH_FINDING = "Nothing was changed: say by name which finding is meant."
 _MOST_BEFORE = 3
 """Messages before a decision on "it" in which a finding may be named."""

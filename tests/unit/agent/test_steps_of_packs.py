@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.messages import Message
 from app.agent.planning import Planner, Scene, ToolPlan, schema_of
 from app.agent.planning.plan import Decision, OpenImage, Output, Reply, Step
 from app.tools import chest, general, viewer
@@ -42,8 +43,13 @@ def film(number: int, date: str) -> Mapping[str, Any]:
     }
 
 
-def decided(text: str, *findings: str, of_prior: Sequence[str] = ()) -> Decision:
-    """The plan for a question with two radiographs open, or the reply."""
+def decided(
+    text: str, *findings: str, of_prior: Sequence[str] = (), before: Sequence[str] = ()
+) -> Decision:
+    """The plan for a question with two radiographs open, or the reply.
+
+    `before` are the questions before it in the conversation.
+    """
     scene = Scene(
         (film(1, "2024-03-01"), film(2, "2022-03-01")),
         {tool.spec.name: schema_of(tool) for tool in registry().all()},
@@ -60,6 +66,7 @@ def decided(text: str, *findings: str, of_prior: Sequence[str] = ()) -> Decision
             ],
             "findings": [{"label": one} for one in findings],
         },
+        earlier=tuple(Message(role="user", text=one) for one in before),
     )
     return Planner(registry().plans).interpret(text, scene).plan
 
@@ -206,6 +213,35 @@ def test_an_image_is_named_by_its_viewport_its_year_or_its_age(text: str) -> Non
 )
 def test_the_same_is_done_on_both_films(text: str) -> None:
     assert planned(text) == [("for_each_image", {"tool": RATIO, "arguments": {}})]
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "step"),
+    [
+        (["measure the heart"], "and on the prior?", (RATIO, "image-2")),
+        (["measure the heart on the prior"], "the same on the other", (RATIO, "image-1")),
+        (["miss das Herz"], "dasselbe auf dem anderen", (RATIO, "image-2")),
+        (["outline the lungs"], "und auf der Voraufnahme?", (OUTLINE, "image-2")),
+        (["is the heart enlarged?"], "what about the prior?", (RATIO, "image-2")),
+        (["is the heart enlarged?"], "and in 2022?", (RATIO, "image-2")),
+        (
+            ["is the heart enlarged on the left one?", "and on the right one?"],
+            "and on the left one?",
+            (RATIO, "image-1"),
+        ),
+        (["measure the heart", "invert"], "and the right one", ("viewer_command", "")),
+    ],
+)
+def test_the_question_before_is_asked_of_another_film(
+    before: list[str], text: str, step: tuple[str, str]
+) -> None:
+    assert on_images(decided(text, before=before)) == [step]
+
+
+def test_a_decision_is_not_repeated_on_another_film() -> None:
+    plan = decided("and on the other one?", "Heart", before=["accept the heart"])
+    steps = plan.steps if isinstance(plan, ToolPlan) else ()
+    assert not any(step.arguments.get("action") == "accept" for step in steps)
 
 
 @pytest.mark.parametrize(
