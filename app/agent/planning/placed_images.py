@@ -99,6 +99,10 @@ _AGAIN = re.compile(
 _ARTICLE = re.compile(
     r"(?<!\bon )(?<!\bin )(?<!\bof )\bthe\b|(?<!\bauf )(?<!\bin )\b(?:das|die|der|dem)\b"
 )
+_LAST_SIDE = re.compile(
+    r"(?:\bon )?(?:\bthe )?\b(left|right|links|rechts)(?= *(?:too|also|auch)?[ ?.!]*$)",
+    re.IGNORECASE,
+)
 _FOLLOWS = re.compile(
     r"\b(?:what about|how about|now|wie (?:ist|sieht) es|was ist mit|jetzt|aus|sieht)\b",
     re.IGNORECASE,
@@ -133,6 +137,7 @@ class PlacedImage:
 
 def as_follow_up(text: str) -> str:
     """Return a question with "on" before the image that it may name: "and the other one?"."""
+    text = _LAST_SIDE.sub(lambda one: f"on the {_across(one[1])} one", text)
     return _ARTICLE.sub(lambda one: f"{'on' if one[0] == 'the' else 'auf'} {one[0]}", text, count=1)
 
 

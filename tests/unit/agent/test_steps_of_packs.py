@@ -224,6 +224,8 @@ def test_the_same_is_done_on_both_films(text: str) -> None:
         (["outline the lungs"], "und auf der Voraufnahme?", (OUTLINE, "image-2")),
         (["is the heart enlarged?"], "what about the prior?", (RATIO, "image-2")),
         (["is the heart enlarged?"], "and in 2022?", (RATIO, "image-2")),
+        (["is the heart enlarged?"], "the same on the right", (RATIO, "image-2")),
+        (["miss das Herz"], "rechts auch", (RATIO, "image-2")),
         (
             ["is the heart enlarged on the left one?", "and on the right one?"],
             "and on the left one?",
