@@ -135,6 +135,14 @@ class PlacedImage:
         return _blanked(text, self.spans)
 
 
+def may_be_the_patients_side(text: str, before: str) -> bool:
+    """Return whether the side in "and on the right?" may be the patient's.
+
+    `before` is the question before. What lies in the midline is on no side of the patient.
+    """
+    return _LAST_SIDE.search(text) is not None and _MIDLINE.search(before) is None
+
+
 def as_follow_up(text: str) -> str:
     """Return a question with "on" before the image that it may name: "and the other one?"."""
     text = _LAST_SIDE.sub(lambda one: f"on the {_across(one[1])} one", text)

@@ -30,6 +30,7 @@ from app.agent.planning.patients import for_patient, named_patients
 from app.agent.planning.placed_images import (
     as_follow_up,
     image_in,
+    may_be_the_patients_side,
     placed_image,
     says_the_same,
     viewport_of,
@@ -152,6 +153,7 @@ class Planner:
         """
         blank = _SAME.sub(" ", masked(normalised(question)))
         placed = placed_image(blank, scene.images, scene.shown)
+        whole = blank
         if placed is None:
             blank = as_follow_up(blank)
             placed = placed_image(blank, scene.images, scene.shown)
@@ -171,6 +173,8 @@ class Planner:
             (image,) = placed.ids
             asked = was.blanked(before) if was is not None else before
             spoken = _spoken(text, scene)
+            if spoken is None and may_be_the_patients_side(whole, before):
+                return None
             if spoken is None:
                 made = self._interpret(" ".join(asked.split()), scene, image)
                 return replace(made, question=question) if isinstance(made.plan, ToolPlan) else None

@@ -240,6 +240,12 @@ def test_the_question_before_is_asked_of_another_film(
     assert on_images(decided(text, before=before)) == [step]
 
 
+def test_the_patients_side_in_a_follow_up_is_not_a_film() -> None:
+    for text in ("and on the right?", "und rechts?"):
+        plan = decided(text, before=["is there an effusion on the left?"])
+        assert not isinstance(plan, ToolPlan)
+
+
 def test_a_decision_is_not_repeated_on_another_film() -> None:
     plan = decided("and on the other one?", "Heart", before=["accept the heart"])
     steps = plan.steps if isinstance(plan, ToolPlan) else ()
