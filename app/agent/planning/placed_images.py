@@ -96,8 +96,29 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 """The words around an image on which the same is to be done as on the one before."""
-_ARTICLE = re.compile(
-    r"(?<!\bon )(?<!\bin )(?<!\bof )\bthe\b|(?<!\bauf )(?<!\bin )\b(?:das|die|der|dem)\b"
+_FOLLOW_UP = re.compile(
+    r"(?:(?:and|und|now|jetzt|ok|okay|then|dann|so|the same|same|dasselbe|das gleiche|what about"
+    r"|how about|was ist mit)[ ,]+)*(?:(?:on|in|for|auf|im|in) )?(?:(?:the|die|das|der|den|dem) )?"
+    r"(?P<what>other|andere[nrsm]?|prior|old(?:er)?|current|newer|left|right|links|rechts"
+    r"|linke[nrs]?|rechte[nrs]?|alte[nrs]?|aktuelle[nrs]?|neue[nrs]?|voraufnahme|(?:19|20)\d\d)(?:er)?"
+    r"(?: (?:one|film|image|study|bild|aufnahme|side))?"
+    r"(?: (?:too|as well|also|auch|please|pls|bitte))*[ .?!]*",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"^(?:and|und|now|jetzt|the same|same|dasselbe|das gleiche|what about|how about|was ist mit)\b"
+    r"|\b(?:too|as well|also|auch)[ .?!]*$",
+    re.IGNORECASE,
+)
+_IN_ENGLISH = (
+    ("ander", "other"),
+    ("link", "left"),
+    ("recht", "right"),
+    ("voraufnahme", "prior"),
+    ("alt", "old"),
+    ("aktuell", "current"),
+    ("neu", "current"),
+    ("newer", "current"),
 )
 _LAST_SIDE = re.compile(
     r"(?:\bon )?(?:\bthe )?\b(left|right|links|rechts)(?= *(?:too|also|auch)?[ ?.!]*$)",
@@ -144,9 +165,21 @@ def may_be_the_patients_side(text: str, before: str) -> bool:
 
 
 def as_follow_up(text: str) -> str:
-    """Return a question with "on" before the image that it may name: "and the other one?"."""
-    text = _LAST_SIDE.sub(lambda one: f"on the {_across(one[1])} one", text)
-    return _ARTICLE.sub(lambda one: f"{'on' if one[0] == 'the' else 'auf'} {one[0]}", text, count=1)
+    """Return a question that only names an image in plain words: "on the other one".
+
+    "Die andere auch?" and "and the other one too" are that.
+    Any other text is returned as it is.
+    """
+    found = _FOLLOW_UP.fullmatch(text.strip())
+    if found is None:
+        return text
+    said = found["what"].casefold()
+    return f"on the {next((word for stem, word in _IN_ENGLISH if said.startswith(stem)), said)} one"
+
+
+def only_goes_on(text: str) -> bool:
+    """Return whether a text only goes on from one before: "and the other one", "links auch"."""
+    return _GOES_ON.search(text) is not None and _FOLLOW_UP.fullmatch(text.strip()) is not None
 
 
 def says_the_same(blank: str, placed: PlacedImage) -> bool:

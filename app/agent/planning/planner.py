@@ -31,6 +31,7 @@ from app.agent.planning.placed_images import (
     as_follow_up,
     image_in,
     may_be_the_patients_side,
+    only_goes_on,
     placed_image,
     says_the_same,
     viewport_of,
@@ -90,6 +91,8 @@ class Planner:
         question = _agreed(question, scene)
         if (again := self._same_again(question, scene)) is not None:
             return again
+        if len(scene.images) > 1 and only_goes_on(question):
+            return Intent(question, scene, plan=Reply(_NOT_READ.format(text=question)))
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
@@ -113,6 +116,8 @@ class Planner:
             return self._interpret(question, scene)
         if _decides_on_another(spoken, scene):
             spoken = Spoken((), told=_WHICH_FINDING)
+        elif _decides_there(question, spoken, scene):
+            spoken = Spoken((), told=_WHICH_IMAGE)
         if spoken.told:
             return Intent(question, scene, certain=True, plan=Reply(spoken.told, certain=True))
         if not spoken.calls:
@@ -340,6 +345,7 @@ _ON_THAT = re.compile(
 )
 _ON_WHICH = "Not done: “{text}”. Say on which image: click its viewport and ask again."
 _WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
+_THERE = re.compile(r"\b(?:there|dort|da)\b", re.IGNORECASE)
 _SAME = re.compile(r"\b(?:the )?same\b", re.IGNORECASE)
 _WHICH_FINDING = "Nothing was changed: say by name which finding is meant."
 _MOST_BEFORE = 3
@@ -357,6 +363,8 @@ def _decides_on_another(spoken: Spoken, scene: Scene) -> bool:
     if any(call.names for call in spoken.calls):
         return False
     meant = {word for label in scene.shown.get("it", ()) for word in words_of(str(label))}
+    if _nothing_was_done(scene):
+        return True  # what was not understood may have been about another finding
     said = [one.text for one in reversed(scene.earlier) if one.role == "user"]
     for text in said[:_MOST_BEFORE]:
         before = _spoken(text, scene)
@@ -365,6 +373,22 @@ def _decides_on_another(spoken: Spoken, scene: Scene) -> bool:
         if named := {word for name in names for word in words_of(name)} & known_words():
             return not named & meant
     return False
+
+
+def _nothing_was_done(scene: Scene) -> bool:
+    """Return whether the question before was answered without a tool."""
+    last = [one.role for one in scene.earlier]
+    while last and last[-1] == "user":
+        last.pop()  # the question itself
+    turn = last[len(last) - last[::-1].index("user") :] if "user" in last else []
+    return "assistant" in turn and "tool" not in turn
+
+
+def _decides_there(question: str, spoken: Spoken, scene: Scene) -> bool:
+    """Return whether it is decided on a finding "there", where several viewports may be meant."""
+    several = len(scene.shown.get("viewports", ())) > 1
+    named = all("viewport" in call.arguments for call in spoken.calls)
+    return several and spoken.decides and not named and _THERE.search(question) is not None
 
 
 def _taken_for_granted(spoken: Spoken, scene: Scene) -> list[tuple[str, str]]:

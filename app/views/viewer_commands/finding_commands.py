@@ -288,6 +288,7 @@ class FindingCommands:
     def __init__(self, window: MainWindow, shown: ShownState, findings: NamedFindings) -> None:
         self._window, self._workspace = window, window.workspace
         self._shown, self._findings = shown, findings
+        self._last_action = ""
         self.by_name: dict[str, Callable[[JsonDict, ToolContext], ViewerAnswer | None]] = {
             named.MEASURE: self._measure,
             named.MARK: self._mark,
@@ -469,7 +470,10 @@ class FindingCommands:
                 self._window.actions_.shortcuts_.actions["heat.switch"].trigger()
             return ViewerAnswer(f"{_DONE[action]}: heatmaps.", {"action": action})
         found = self.wanted(arguments)
-        self._shown.speak_of(found)
+        # After "how big is it on the left one?", "and on the right one?" either may be meant.
+        again = action == self._last_action == "describe"
+        self._shown.speak_of(found, also=again)
+        self._last_action = action
         before = {item.finding.id: item for item in annotations.all()}
         if action == "describe":
             return ViewerAnswer(self._described(found), {"action": action})

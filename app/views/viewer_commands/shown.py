@@ -208,12 +208,13 @@ class ShownState:
             ]
         return sorted(mine, key=lambda i: not (shown is not None and shown.shows(i.finding.image)))
 
-    def speak_of(self, findings: Iterable[Finding]) -> None:
+    def speak_of(self, findings: Iterable[Finding], *, also: bool = False) -> None:
         """Note the findings that a command was about, which "it" means until another is selected.
 
-        "Hide the nodule", then "reject it", whichever is selected.
+        "Hide the nodule", then "reject it", whichever is selected. With `also`, what was spoken of
+        before may be meant as well.
         """
-        ids = [one.id for one in findings]
+        ids = [*(self._spoken_of[0] if also else ()), *(one.id for one in findings)]
         self._spoken_of = (ids, self._workspace.annotations.selected)
 
     def it(self) -> list[Finding]:

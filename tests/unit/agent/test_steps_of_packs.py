@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -48,7 +48,7 @@ def decided(
 ) -> Decision:
     """The plan for a question with two radiographs open, or the reply.
 
-    `before` are the questions before it in the conversation.
+    `before` are the questions before it in the conversation, and answers, which begin with "-".
     """
     scene = Scene(
         (film(1, "2024-03-01"), film(2, "2022-03-01")),
@@ -66,7 +66,9 @@ def decided(
             ],
             "findings": [{"label": one} for one in findings],
         },
-        earlier=tuple(Message(role="user", text=one) for one in before),
+        earlier=tuple(
+            Message(role="assistant" if one.startswith("-") else "user", text=one) for one in before
+        ),
     )
     return Planner(registry().plans).interpret(text, scene).plan
 
@@ -232,6 +234,8 @@ def test_the_same_is_done_on_both_films(text: str) -> None:
             (RATIO, "image-1"),
         ),
         (["measure the heart", "invert"], "and the right one", ("viewer_command", "")),
+        (["invert the prior"], "current one too", ("viewer_command", "")),
+        (["aktuelle Aufnahme invertieren"], "die andere auch", ("viewer_command", "")),
     ],
 )
 def test_the_question_before_is_asked_of_another_film(
@@ -246,10 +250,17 @@ def test_the_patients_side_in_a_follow_up_is_not_a_film() -> None:
         assert not isinstance(plan, ToolPlan)
 
 
-def test_a_decision_is_not_repeated_on_another_film() -> None:
-    plan = decided("and on the other one?", "Heart", before=["accept the heart"])
-    steps = plan.steps if isinstance(plan, ToolPlan) else ()
-    assert not any(step.arguments.get("action") == "accept" for step in steps)
+@pytest.mark.parametrize("before", [["accept the heart"], ["2x2"], []])
+@pytest.mark.parametrize("text", ["and on the other one?", "the left one too", "und rechts auch"])
+def test_a_decision_or_layout_is_not_repeated_on_another_film(before: list[str], text: str) -> None:
+    assert isinstance(decided(text, "Heart", before=before), Reply)
+
+
+def test_it_is_not_decided_on_after_what_was_not_understood() -> None:
+    scene_of = partial(decided, "accept it", "Heart")
+    assert isinstance(scene_of(), ToolPlan)
+    assert isinstance(scene_of(before=["what is the weather", "-I do not understand."]), Reply)
+    assert isinstance(decided("the heart there is fine, accept it", "Heart"), Reply)
 
 
 @pytest.mark.parametrize(
