@@ -27,10 +27,12 @@ class Sentence:
     Attributes:
         cites: True if it is based on the tool's result, whose number is then added; False for a
             general remark ("a score is no diagnosis").
+        row: Index of the image that it is about, of a result on each of several; None for all.
     """
 
     text: str
     cites: bool = True
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

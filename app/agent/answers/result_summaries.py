@@ -329,6 +329,7 @@ def _limits(told: AnswerContext, plans: Plans) -> list[str]:
 _log = logging.getLogger(__name__)
 
 _TEXT_LIMIT = 4000
+_FEW = 4  # items of an image that its line cites where it tells none of them
 _MOST_FIGURES = 12
 _TEXTS = ("response", "text", "answer")
 _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|institution", re.IGNORECASE)
@@ -384,12 +385,20 @@ def written(sentences: Sequence[Sentence], result: Message, remarks: set[str]) -
     """Return sentences joined to one line; those with `Sentence.cites` cite a result.
 
     A sentence cites the items of the result that it tells, or else the result as a whole; both
-    where the result has more numbers than items. One that cites nothing is a general remark, left
-    out if it is among `remarks`, to which it is added.
+    where the result has more numbers than items. One about one of several images cites what this
+    image gave alone. One that cites nothing is a general remark, left out if it is among `remarks`,
+    to which it is added.
     """
 
-    def evidence(text: str) -> int | str:
+    def evidence(one: Sentence) -> int | str:
+        text = one.text
         items: Mapping[str, str] = result.data.get("items") or {}
+        if one.row is not None:
+            rows = result.data.get("items_of_each_image") or []
+            own = rows[one.row] if one.row < len(rows) else []
+            text = text.partition(": ")[2]  # digits of its file's name are no figures
+            ids = cited_ids(text, {key: items[key] for key in own if key in items})
+            return ids or (", ".join(own) if len(own) <= _FEW else "") or result.evidence
         ids = cited_ids(text, items)
         if ids and len(items) >= MOST and untold(text, (items[key] for key in ids.split(", "))):
             return f"{ids}, {result.evidence}"
@@ -397,7 +406,7 @@ def written(sentences: Sequence[Sentence], result: Message, remarks: set[str]) -
 
     told = [one for one in sentences if one.cites or one.text not in remarks]
     remarks.update(one.text for one in told if not one.cites and one.text.endswith("."))
-    return " ".join(cite(one.text, evidence(one.text)) if one.cites else one.text for one in told)
+    return " ".join(cite(one.text, evidence(one)) if one.cites else one.text for one in told)
 
 
 def warnings_of(message: Message) -> list[str]:
