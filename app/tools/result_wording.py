@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Data = Mapping[str, Any]
+UNCHANGED = "unchanged"
+"""True in the output of a command to the window that changed nothing there."""
 RULE = ("------", "---", "---", "-----")
 """The line below the head of a table of what was before, is now, and the change between them.
 

@@ -5,6 +5,7 @@ What each must do stands in `blind_commands_*.toml`, by people who didn't know t
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -700,6 +701,33 @@ def test_a_picture_that_a_tool_made_is_taken_back_by_undo(room: Room):
 def test_the_current_image_of_one_study_is_the_active_one(room: Room):
     room.ask("invert the current image")
     assert [one.display.invert for _, one in _sides(room)] == [True, False]
+
+
+def said(room: Room, text: str) -> str:
+    room.ask(text)
+    return re.sub(r" \[\d+\]", "", room.said)
+
+
+@pytest.mark.parametrize("room", ["ct_pair"], indirect=True)
+def test_what_was_done_is_told_where_the_viewports_look_the_same(room: Room):
+    assert said(room, "mark this as key image") == "Viewport 1: now a key image."
+    assert said(room, "mark the right one as key image") == "Viewport 2: now a key image."
+    assert said(room, "mark the right one as key image") == "Viewport 2: a key image already."
+    assert said(room, "maximise the right one") == "Viewport 2 fills the screen."
+    assert said(room, "put the scout in the left one") == "Viewport 1: series 1, not in view now."
+    assert said(room, "lung window") == "Viewport 2: window C -600 W 1500."
+    assert said(room, "lung window") == "Nothing changed in the view."
+    assert said(room, "colours hot iron") == "Done."
+    assert said(room, "colours hot iron") == "Nothing changed in the view."
+    assert said(room, "copy the picture") == "Done: “Copy picture”."
+
+
+@pytest.mark.parametrize("room", ["cine"], indirect=True)
+def test_the_speed_of_the_cine_is_told(room: Room):
+    assert said(room, "play") == "The cine plays at 15 images a second."
+    assert said(room, "faster") == "The cine plays at 30 images a second."
+    said(room, "stop")
+    assert said(room, "slower").endswith("will play at 15 images a second.")
 
 
 @pytest.mark.parametrize("room", ["prior"], indirect=True)

@@ -17,6 +17,7 @@ from app.agent.answers.items import MOST, cited_ids, untold
 from app.agent.messages import Message, for_people
 from app.tools.pack_plan import NO_PLANS, Plans
 from app.tools.result_wording import (
+    UNCHANGED,
     AnswerContext,
     Data,
     ResultWording,
@@ -70,6 +71,9 @@ def write_summary(
     `images` are the titles of those that calls were about, by the calls' ids.
     """
     images = images or {}
+    if any(item.ok and "said" not in item.output for item in results):
+        # What else ran has brought into view what such a step found there already.
+        results = [item for item in results if not item.output.get(UNCHANGED)]
     ran = frozenset(message.tool for message in results if message.ok)
     if "warnings" in topics and not skipped:
         warned = _warnings(results, (), plans, images)
