@@ -229,7 +229,10 @@ class ShownState:
         if large is not None:
             told[0, "layout"] = f"viewport {viewports.index(large) + 1} fills the screen"
         if (selected := self._selected()) is not None:
-            told[0, "selected"] = f"selected: {wording.label_text(selected)}"
+            every = self._workspace.annotations.all()
+            hidden = any(one.finding.id == selected.id and not one.visible for one in every)
+            name = wording.label_text(selected)
+            told[0, "selected"] = f"selected: {name}{', hidden' if hidden else ''}"
         made = {frame.viewport: frame for frame in self._window.viewports.frames}
         for number, viewport in enumerate(viewports, 1):
             hidden = large is not None and viewport is not large

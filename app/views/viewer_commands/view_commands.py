@@ -130,10 +130,13 @@ class ViewCommands:
         if name := arguments.get("finding"):
             where = str(arguments.get("viewport", ""))
             frame = self._shown.one_frame(where)
-            finding = self._findings.at_step(name, where) or self._at_end(name, arguments)
-            finding = finding or self._findings.one(name, where)
+            finding = self._findings.at_step(name, where)
+            by_name = finding is None
+            finding = finding or self._at_end(name, arguments) or self._findings.one(name, where)
             self._workspace.layout.activate(frame.viewport)
             self._findings.select(finding)
+            if by_name:
+                self._findings.unhide(finding)
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
             self._scroll(frame, arguments)
