@@ -733,6 +733,10 @@ def test_a_finding_that_is_shown_by_its_name_is_visible(room: Room):
     assert not now["Nodule"]
     room.workspace.commands.undo()
     assert not any(item.visible for item in room.workspace.annotations.all())
+    for text in ("select the heart", "zoom to the nodule"):
+        room.ask(text)
+    now = {item.finding.label: item.visible for item in room.workspace.annotations.all()}
+    assert [label for label, visible in now.items() if visible] == ["Nodule", "Heart"]
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)

@@ -437,6 +437,7 @@ class FindingCommands:
         if action == "select":
             self._workspace.layout.activate(self._shown.one_frame(where).viewport)
             self._findings.select(found[0])
+            self._findings.unhide(found[0])
         elif action in ("show", "hide"):
             shown = action == "show"
             changed = [one.id for one in found if before[one.id].visible != shown]

@@ -459,6 +459,8 @@ class ViewCommands:
         )
         if len(chosen) == 1:
             self._workspace.annotations.select(chosen[0].id)
+        for one in chosen:
+            self._findings.unhide(one)
         self._when_shown(partial(self._zoom_in, self._workspace.viewport, area))
 
     def _zoom_in(self, viewport: Viewport, area: Area) -> None:
