@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Data = Mapping[str, Any]
+UNCHANGED = "unchanged"
+"""True in the output of a command to the window that changed nothing there."""
 RULE = ("------", "---", "---", "-----")
 """The line below the head of a table of what was before, is now, and the change between them.
 
@@ -27,10 +29,12 @@ class Sentence:
     Attributes:
         cites: True if it is based on the tool's result, whose number is then added; False for a
             general remark ("a score is no diagnosis").
+        row: Index of the image that it is about, of a result on each of several; None for all.
     """
 
     text: str
     cites: bool = True
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ What each must do stands in `blind_commands_*.toml`, by people who didn't know t
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Box, Point, Polyline, State
+from app.imaging.findings import Box, Finding, Point, Polyline, Provenance, State
 from app.imaging.types import ImageRef, Window
 from app.tools.api import ToolContext, ToolFailed, ToolRetry
 from app.tools.images import RunImages
@@ -700,6 +701,84 @@ def test_a_picture_that_a_tool_made_is_taken_back_by_undo(room: Room):
 def test_the_current_image_of_one_study_is_the_active_one(room: Room):
     room.ask("invert the current image")
     assert [one.display.invert for _, one in _sides(room)] == [True, False]
+
+
+def said(room: Room, text: str) -> str:
+    room.ask(text)
+    return re.sub(r" \[\d+\]", "", room.said)
+
+
+@pytest.mark.parametrize("room", ["ct_pair"], indirect=True)
+def test_what_was_done_is_told_where_the_viewports_look_the_same(room: Room):
+    assert said(room, "mark this as key image") == "Viewport 1: now a key image."
+    assert said(room, "mark the right one as key image") == "Viewport 2: now a key image."
+    assert said(room, "mark the right one as key image") == "Viewport 2: a key image already."
+    assert said(room, "maximise the right one") == "Viewport 2 fills the screen."
+    assert said(room, "put the scout in the left one") == "Viewport 1: series 1, not in view now."
+    assert said(room, "lung window") == "Viewport 2: window C -600 W 1500."
+    assert said(room, "lung window") == "Nothing changed in the view."
+    assert said(room, "colours hot iron") == "Done."
+    assert said(room, "colours hot iron") == "Nothing changed in the view."
+    assert said(room, "copy the picture") == "Done: “Copy picture”."
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_a_finding_that_is_shown_by_its_name_is_visible(room: Room):
+    visible = {item.finding.label: item for item in room.workspace.annotations.all()}
+    assert visible["Heart"].visible
+    room.ask("hide everything")
+    assert said(room, "show the heart") == "Selected: Heart."
+    now = {item.finding.label: item.visible for item in room.workspace.annotations.all()}
+    assert now["Heart"]
+    assert not now["Nodule"]
+    room.workspace.commands.undo()
+    assert not any(item.visible for item in room.workspace.annotations.all())
+    for text in ("select the heart", "zoom to the nodule"):
+        room.ask(text)
+    now = {item.finding.label: item.visible for item in room.workspace.annotations.all()}
+    assert [label for label, visible in now.items() if visible] == ["Nodule", "Heart"]
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_what_is_so_already_is_not_told_as_done(room: Room):
+    assert said(room, "hide the right heart") == "Hidden: Heart."
+    assert said(room, "hide the right heart") == "Hidden already: Heart."
+    assert said(room, "set everything back to proposed").startswith("Proposed already: ")
+    assert said(room, "accept the nodule") == "Accepted: Nodule."
+    assert said(room, "accept the nodule") == "Accepted already: Nodule."
+    assert said(room, "set everything back to proposed") == "Set back to proposed: Nodule."
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+@pytest.mark.parametrize("text", ["delete the first one", "remove the last finding"])
+def test_what_is_to_be_deleted_by_its_place_is_not_gone_to_only(room: Room, text: str):
+    before = look(room)
+    assert "Nothing was changed: name the finding" in said(room, text)
+    assert look(room) == before
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_of_findings_of_one_name_that_of_which_viewport_is_told(room: Room):
+    frames = [frame.canvas.frame for frame in room.window.viewports.frames]
+    given = Provenance("finder", "1", "net", "", "earlier", "call")
+    box, found = Box(60, 80, 84, 104), State.PROPOSED
+    room.workspace.annotations.add(
+        [
+            Finding(f"id-{n}", frame.ref, box, "Nodule", None, "", given, state=found)
+            for n, frame in enumerate(frames)
+            if frame is not None
+        ]
+    )
+    assert said(room, "accept the nodule") == "Accepted: Nodule (viewport 1)."
+    assert said(room, "hide the nodule in the right viewport") == "Hidden: Nodule (viewport 2)."
+
+
+@pytest.mark.parametrize("room", ["cine"], indirect=True)
+def test_the_speed_of_the_cine_is_told(room: Room):
+    assert said(room, "play") == "The cine plays at 15 images a second."
+    assert said(room, "faster") == "The cine plays at 30 images a second."
+    said(room, "stop")
+    assert said(room, "slower").endswith("will play at 15 images a second.")
 
 
 @pytest.mark.parametrize("room", ["prior"], indirect=True)

@@ -168,7 +168,7 @@ def test_a_drawn_finding_is_described_by_what_is_known_of_it(room: Room):
     effusion = "Left pleural effusion: proposed. Made by Finder · net. 70 × 50 px across"
     assert room.said.startswith(effusion)
     room.ask("Wie groß ist das?")
-    assert "Left pleural effusion: vorgeschlagen." in room.said
+    assert "Pleuraerguss links: vorgeschlagen." in room.said
     assert "70 × 50 px groß" in room.said
     room.workspace.annotations.decide(["id-C"], State.REJECTED)
     room.ask("has the nodule been rejected?")

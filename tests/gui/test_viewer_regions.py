@@ -281,8 +281,8 @@ def test_what_a_region_shows_is_told_with_what_is_drawn_there(room: Room):
         assert ("das ganze Bild" if german else "the whole image") in room.said
         head = "Im Bereich eingezeichnet: " if german else "in the region: "
         told = room.said.partition(head)[2]
-        lung = "Rechte Lunge" if german else "Right lung"
-        assert told.partition("[")[0].strip() == f"Right nodule, {lung}"
+        both = "Rundherd rechts, Rechte Lunge" if german else "Right nodule, Right lung"
+        assert told.partition("[")[0].strip() == both
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)

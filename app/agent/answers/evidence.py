@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.agent.answers.german import in_german
-from app.agent.answers.items import Item, told
+from app.agent.answers.items import Item, by_row, told
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
 
@@ -107,6 +107,8 @@ class Evidence:
         changed: dict[str, object] = {"evidence": number}
         if items:
             data = {**message.data, "items": told(number, items)}
+            if rows := by_row(number, items):
+                data["items_of_each_image"] = rows
             changed |= {"data": data, "text": to_text(data)}
         return message.model_copy(update=changed)
 

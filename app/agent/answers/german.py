@@ -101,7 +101,14 @@ def _words() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
     """Return words of each language, and names of findings; the window asks for them too."""
     read = tomllib.loads((resources_dir() / "words" / "german_words.toml").read_text("utf-8"))
     words = {language: frozenset(text.split()) for language, text in read["words"].items()}
-    return words, {key.casefold(): text for key, text in read["names"].items()}
+    names = {key.casefold(): text for key, text in (read["names"] | read["findings"]).items()}
+    for english, german in (("left", "links"), ("right", "rechts")):
+        names |= {
+            f"{english} {key.casefold()}": f"{text} {german}"
+            for key, text in read["findings"].items()
+            if f"{english} {key.casefold()}" not in names
+        }
+    return words, names
 
 
 @cache

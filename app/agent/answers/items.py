@@ -1,15 +1,17 @@
 """The items of a result, which answers cite one by one: "[3.2]" is the second item of result 3.
 
 Items are the result's findings, in their order, then the numbers of its output by name, then the
-entries of patients' records that it names. They are counted once, when the result arrives, and
+entries of patients' records that it names. Of a result on each of several images, the numbers that
+each image gave come last. They are counted once, when the result arrives, and
 stored with it, so that an id means the same item in the whole conversation and its exports.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from app.imaging.findings import Finding
@@ -26,6 +28,7 @@ ENTRY_ID = (
 """Pattern of the id of a record's entry: its FHIR resource type and id; not "Mass/volume"."""
 
 MOST = 30  # items of each of the three kinds: more are reached by the result's own number
+_MOST_ROWS = 12  # images whose numbers are items: of more, an answer tells the totals alone
 _DEPTH = 3
 _LOOKED_AT = 5_000  # values of one result
 _ENTRY = re.compile(ENTRY_ID)
@@ -62,6 +65,7 @@ class Item:
         text: What it is, for models and people: "Heart, mask", "ratio 0.503".
         finding: Id of the finding that it is, or that its number belongs to; "" for none.
         others: Ids of the other findings that its number belongs to: the second line of a ratio.
+        row: Index of the image that gave it, of a result on each of several; None for all or one.
         entry: Id of the record's entry that it is; "" for none.
         name: Name of its number, in words; "" if it has none.
         value: Its number, None for none.
@@ -75,6 +79,7 @@ class Item:
     value: float | None = None
     unit: str = ""
     others: tuple[str, ...] = ()
+    row: int | None = None
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -84,18 +89,51 @@ class Item:
 
 def items_of(findings: Sequence[Finding], output: Mapping[str, Any]) -> list[Item]:
     """Return the items of a result, in the order in which their ids count them, from 1."""
+    rows = _rows(findings, output)
     found = [_finding_item(one) for one in findings[:MOST]]
+    for number, (_, own) in enumerate(rows):
+        ids = {one.id for one in own}
+        found = [replace(one, row=number) if one.finding in ids else one for one in found]
+    values = _values(findings[:MOST], output)
+    entries = dict.fromkeys(_entries(output))
+    share = 2 * MOST // len(rows) if 0 < len(rows) <= _MOST_ROWS else 0
+    each = [
+        replace(item, row=number)
+        for number, (given, own) in enumerate(rows)
+        for item in _values(own, given)[:share]
+    ]
+    named = (Item(one, entry=one) for one in [*entries][:MOST])
+    return [*found, *values, *named, *each]
+
+
+def _values(findings: Sequence[Finding], output: Mapping[str, Any]) -> list[Item]:
+    """Return the numbers of an output, each with the finding that it belongs to."""
     values: list[Item] = []
-    for path, value in _numbers(output):
-        if len(values) == MOST:
-            break
+    for path, value in itertools.islice(_numbers(output), MOST):
         name, unit = name_and_unit(path)
         text = f"{name} {value:.6g} {unit}".rstrip()
-        own = _measured(name, findings[:MOST])
-        others = _beside(name, own, findings[:MOST])
+        own = _measured(name, findings)
+        others = _beside(name, own, findings)
         values.append(Item(text, own, "", name, float(value), unit, others))
-    entries = dict.fromkeys(_entries(output))
-    return [*found, *values, *(Item(one, entry=one) for one in [*entries][:MOST])]
+    return values
+
+
+def _rows(
+    findings: Sequence[Finding], output: Mapping[str, Any]
+) -> list[tuple[Mapping[str, Any], Sequence[Finding]]]:
+    """Return the output and the findings of each image; [] for a result that has no such rows."""
+    results = output.get("results")
+    if not output.get("tool") or not isinstance(results, list):
+        return []
+    rows = [cast("Mapping[str, Any]", row) for row in cast("list[Any]", results)]
+    counts = [int(row.get("findings") or 0) for row in rows]
+    if sum(counts) != len(findings):  # those of an image are not known
+        return []
+    ends = [*itertools.accumulate(counts)]
+    return [
+        (row.get("output") or {}, findings[end - count : end])
+        for row, count, end in zip(rows, counts, ends, strict=True)
+    ]
 
 
 def name_and_unit(path: Sequence[str]) -> tuple[str, str]:
@@ -178,6 +216,15 @@ def _entries(output: Any) -> Iterator[str]:
 def told(number: int, items: Iterable[Item]) -> dict[str, str]:
     """Return the items of result `number` by their ids, as a model is told them."""
     return {f"{number}.{place}": item.text for place, item in enumerate(items, start=1)}
+
+
+def by_row(number: int, items: Sequence[Item]) -> list[list[str]]:
+    """Return the ids of each image's items of result `number`; [] if it is not on several."""
+    rows: dict[int, list[str]] = {}
+    for place, item in enumerate(items, start=1):
+        if item.row is not None:
+            rows.setdefault(item.row, []).append(f"{number}.{place}")
+    return [rows.get(row, []) for row in range(max(rows, default=-1) + 1)]
 
 
 def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) -> str:

@@ -17,6 +17,7 @@ from app.agent.answers.items import MOST, cited_ids, untold
 from app.agent.messages import Message, for_people
 from app.tools.pack_plan import NO_PLANS, Plans
 from app.tools.result_wording import (
+    UNCHANGED,
     AnswerContext,
     Data,
     ResultWording,
@@ -61,15 +62,21 @@ def write_summary(
     topics: Collection[str],
     targets: frozenset[str] = frozenset(),
     plans: Plans = NO_PLANS,
+    images: Mapping[str, str] | None = None,
 ) -> str:
     """Return the answer of the offline planner: direct answers first, then the other results.
 
     `notes` are remarks on the plan, `topics` the names of the question's kinds, and `targets` the
-    objects (such as the heart) that the question is about.
+    objects (such as the heart) that the question is about. Where several images were worked on,
+    `images` are the titles of those that calls were about, by the calls' ids.
     """
+    images = images or {}
+    if any(item.ok and "said" not in item.output for item in results):
+        # What else ran has brought into view what such a step found there already.
+        results = [item for item in results if not item.output.get(UNCHANGED)]
     ran = frozenset(message.tool for message in results if message.ok)
     if "warnings" in topics and not skipped:
-        warned = _warnings(results, (), plans)
+        warned = _warnings(results, (), plans, images)
         return "\n\n".join(warned or ["None of the results so far carries a warning."])
     told = AnswerContext(frozenset(topics), ran, targets)
     remarks: set[str] = set()
@@ -90,7 +97,7 @@ def write_summary(
     ]
     said = " ".join(blocks).casefold()
     left = [item for item in left if _sentence(item.reason).casefold() not in said]
-    blocks += _blocks(results, left, notes, plans, direct, blocks, remarks)
+    blocks += _blocks(results, left, notes, plans, direct, blocks, remarks, images)
     limits = _limits(told, plans)
     if limits:
         blocks.append("\n".join(["**What this does not answer**", *limits]))
@@ -166,24 +173,32 @@ def _blocks(
     direct: Mapping[int, str] | None = None,
     before: Sequence[str] = (),
     remarks: set[str] | None = None,
+    images: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Return the parts of an answer behind the direct ones, given by their result's index.
 
-    `before` are the parts that stand before these; no warning of theirs is told again.
+    `before` are the parts that stand before these; no warning of theirs is told again. `images` are
+    as for `write_summary`.
     """
+    images = images or {}
     direct = direct or {}
     remarks = set() if remarks is None else remarks
     told = [message for number, message in enumerate(results) if number not in direct]
     parts: list[list[str]] = []
     for message in told:
         head, *lines = render_result(message, plans, remarks) if message.ok else [""]
+        head = _of_image(head, message, images) if head else ""
         if parts and head == parts[-1][0]:  # one heading for what one tool gave in a row
             parts[-1] += lines
         elif head:
             parts.append([head, *lines])
     blocks = ["\n".join(part) for part in parts]
     failed = [message for message in results if not message.ok]
-    names = [(name_of_tool(message.tool, plans), message) for message in failed if message in told]
+    names = [
+        (_of_image(name_of_tool(message.tool, plans), message, images), message)
+        for message in failed
+        if message in told
+    ]
     lacking = [f"- {model}, for {name}" for name, item in names if (model := _lacked(item))]
     lines = [
         f"- **{_joined(group)}:** {why}"
@@ -203,7 +218,7 @@ def _blocks(
         blocks.append("\n".join(["**Not done**", *dict.fromkeys(lines)]))
     if lacking:
         blocks.append("\n".join([f"**Models not installed** ({_WHERE})", *dict.fromkeys(lacking)]))
-    blocks += _warnings(results, [*direct.values(), *before, *blocks], plans)
+    blocks += _warnings(results, [*direct.values(), *before, *blocks], plans, images)
     if notes:
         about = [f"- {with_names(note, plans)}" for note in dict.fromkeys(notes)]
         blocks.append("\n".join(["**About the steps**", *about]))
@@ -222,7 +237,15 @@ def _joined(names: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def _warnings(results: Sequence[Message], said: Sequence[str], plans: Plans) -> list[str]:
+def _of_image(name: str, message: Message, images: Mapping[str, str]) -> str:
+    """Return a name with the image that a result is about, where there are several."""
+    image = images.get(message.call_id, "")
+    return f"{name} ({image})" if image else name
+
+
+def _warnings(
+    results: Sequence[Message], said: Sequence[str], plans: Plans, images: Mapping[str, str]
+) -> list[str]:
     """Return the block of the results' warnings, each once and none that `said` has; or []."""
     good = [message for message in results if message.ok]
     alike: dict[str, list[Message]] = {}
@@ -230,10 +253,11 @@ def _warnings(results: Sequence[Message], said: Sequence[str], plans: Plans) -> 
         for warning in warnings_of(message):
             if not any(_part(warning).casefold() in text.casefold() for text in said):
                 alike.setdefault(warning, []).append(message)
-    several = len({message.tool for message in good}) > 1
+    several = len({message.tool for message in good}) > 1 or bool(images)
     lines: list[str] = []
     for warning, messages in alike.items():
-        names = ", ".join(dict.fromkeys(name_of_tool(item.tool, plans) for item in messages))
+        told = (_of_image(name_of_tool(item.tool, plans), item, images) for item in messages)
+        names = ", ".join(dict.fromkeys(told))
         line = f"- {names}: {warning}" if several else f"- {sentence(warning)}"
         for message in messages:
             line = cite(line, message.evidence)
@@ -329,6 +353,7 @@ def _limits(told: AnswerContext, plans: Plans) -> list[str]:
 _log = logging.getLogger(__name__)
 
 _TEXT_LIMIT = 4000
+_FEW = 4  # items of an image that its line cites where it tells none of them
 _MOST_FIGURES = 12
 _TEXTS = ("response", "text", "answer")
 _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|institution", re.IGNORECASE)
@@ -384,12 +409,20 @@ def written(sentences: Sequence[Sentence], result: Message, remarks: set[str]) -
     """Return sentences joined to one line; those with `Sentence.cites` cite a result.
 
     A sentence cites the items of the result that it tells, or else the result as a whole; both
-    where the result has more numbers than items. One that cites nothing is a general remark, left
-    out if it is among `remarks`, to which it is added.
+    where the result has more numbers than items. One about one of several images cites what this
+    image gave alone. One that cites nothing is a general remark, left out if it is among `remarks`,
+    to which it is added.
     """
 
-    def evidence(text: str) -> int | str:
+    def evidence(one: Sentence) -> int | str:
+        text = one.text
         items: Mapping[str, str] = result.data.get("items") or {}
+        if one.row is not None:
+            rows = result.data.get("items_of_each_image") or []
+            own = rows[one.row] if one.row < len(rows) else []
+            text = text.partition(": ")[2]  # digits of its file's name are no figures
+            ids = cited_ids(text, {key: items[key] for key in own if key in items})
+            return ids or (", ".join(own) if len(own) <= _FEW else "") or result.evidence
         ids = cited_ids(text, items)
         if ids and len(items) >= MOST and untold(text, (items[key] for key in ids.split(", "))):
             return f"{ids}, {result.evidence}"
@@ -397,7 +430,7 @@ def written(sentences: Sequence[Sentence], result: Message, remarks: set[str]) -
 
     told = [one for one in sentences if one.cites or one.text not in remarks]
     remarks.update(one.text for one in told if not one.cites and one.text.endswith("."))
-    return " ".join(cite(one.text, evidence(one.text)) if one.cites else one.text for one in told)
+    return " ".join(cite(one.text, evidence(one)) if one.cites else one.text for one in told)
 
 
 def warnings_of(message: Message) -> list[str]:

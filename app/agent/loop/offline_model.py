@@ -7,7 +7,7 @@ nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -18,7 +18,7 @@ from app.agent.enforcement.plan_checklist import TAKEN_OUT
 from app.agent.enforcement.rulings import BY_RULE
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
-from app.agent.image_reference import image_arguments, title_of, with_image_names
+from app.agent.image_reference import image_arguments, name_of, title_of, with_image_names
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Plan, ToolSchema
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
@@ -28,6 +28,8 @@ from app.agent.planning import BlockedStep, Intent, Planner, Reply, Step, ToolPl
 from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.pack_plan import NO_PLANS, Plans
 
+_MOST_TITLES = 2
+"""Images that the heading of a result names: a comparison has two."""
 _LONGEST = 60
 """Characters of a step's arguments in the plan."""
 _CALL_ID = re.compile(rf"{BY_RULE}(\d+)-.*")
@@ -331,12 +333,31 @@ class RuleAnswers:
         # In the order of the calls, however they ended: the same question gets the same answer.
         order = {call_id: place for place, call_id in enumerate(self.transcript.answered)}
         results = sorted(director.results, key=lambda one: order.get(one.call_id, len(order)))
+        title, images = self._title(results), dict[str, str]()
         if not intent.plan.steps:  # it is about earlier ones
-            results = [message for message in intent.scene.earlier if message.role == "tool"]
+            known = {item.message.call_id: item for item in director.record.all()}
+            results = [item for item in intent.scene.earlier if item.call_id in known]
+            of_image = {one.call_id: known[one.call_id].images for one in results}
+            if len(frozenset[str]().union(*of_image.values())) > 1:
+                images = {key: self._titles(names) for key, names in of_image.items()}
+            else:
+                names = next((names for names in of_image.values() if names), frozenset[str]())
+                title = self._titles(names)
         notes, topics, targets = [*ended.notes, *director.notes], intent.plan.topics, intent.targets
         plans = intent.scene.plans
-        text = write_summary(results, ended.skipped, notes, topics, targets, plans)
-        return self._say("\n\n".join(filter(None, (head.strip(), self._title(results), text))))
+        text = write_summary(results, ended.skipped, notes, topics, targets, plans, images)
+        return self._say("\n\n".join(filter(None, (head.strip(), title, text))))
+
+    def _titles(self, names: Collection[str]) -> str:
+        """Return what images are, by their references; "" for none that is known."""
+        known = (self.director.record.note(name) for name in names)
+        open_ = [title_of(note) for note in self.director.intent.scene.images]
+        titles = sorted(
+            title if (title := title_of(note)) and open_.count(title) < 2 else name_of(note)
+            for note in known
+            if note is not None
+        )
+        return "; ".join(dict.fromkeys(titles)) if len(titles) <= _MOST_TITLES else ""
 
     def _title(self, results: Sequence[Message]) -> str:
         """Return what the image is that results are about; "" for none, or for several."""

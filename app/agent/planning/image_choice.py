@@ -55,6 +55,7 @@ _ON_BOTH = re.compile(
 )
 """As in "outline the heart on both", with two images open."""
 _COUNTS = {"both": 2, "beide": 2, "two": 2, "zwei": 2, "three": 3, "drei": 3, "four": 4, "vier": 4}
+_MOST_NAMED = 8  # images that a reply lists: a CT has hundreds
 _SOME = ("several", "mehrere")
 _GROUPS_EACH = re.compile(
     r"\b(?:each|every|per|both|all|je|pro|jede\w*|alle\w*|beide\w*)\s+(?:the\s+|of\s+the\s+)?"
@@ -391,8 +392,11 @@ def unclear_text(which: ImageChoice, scene: Scene) -> str:
     first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:
         return f"only {first} is open, so I ran no tool for {said}. Open the other one, then ask."
-    names = ", ".join(map(named_with_number, scene.images))
+    viewports = {str(one.get("image") or "") for one in scene.shown.get("viewports", ())}
+    notes = [note for note in scene.images if str(note.get("id")) in viewports] or scene.images
+    names = ", ".join(map(named_with_number, notes[:_MOST_NAMED]))
+    more = len(scene.images) - len(notes[:_MOST_NAMED])
     return (
         f"I run tools on one image at a time, so I ran none for {said}. Name the image: open are "
-        f"{names}; {first} is the one that is shown."
+        f"{names}{f', and {more} more' if more else ''}; {first} is the one that is shown."
     )

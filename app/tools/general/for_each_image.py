@@ -128,6 +128,7 @@ class Row:
         reference: Its file, by which calls name it.
         error: Why there is no result; "" if there is one.
         kept: Whether the result was there from an earlier call.
+        findings: How many findings it has; they stand in the order of the rows.
     """
 
     image: str
@@ -140,6 +141,7 @@ class Row:
     warnings: list[str] = field(default_factory=list[str])
     error: str = ""
     kept: bool = False
+    findings: int = 0
 
 
 class ForEachImage:
@@ -230,7 +232,7 @@ class _Batch:
             _log.error("%s failed on one of many images (%s)", self._spec.name, type(error))
             row.error = f"it failed unexpectedly ({type(error).__name__})"
             return
-        row.output = kept.output
+        row.output, row.findings = kept.output, len(kept.findings)
         row.warnings = _texts(kept.output.get("warnings"), kept.metadata.get("warnings"))
         ending = f"Warnings: {'; '.join(row.warnings)}."  # told apart, see `_warned`
         row.summary = kept.summary.removesuffix(ending).rstrip() if row.warnings else kept.summary
@@ -551,7 +553,7 @@ def _told(row: Row) -> dict[str, Any]:
     grouped = {"group": row.group} if row.group else {}
     if row.error:
         return {**named, **grouped, "error": row.error}
-    return {**named, **grouped, "output": row.output}
+    return {**named, **grouped, "output": row.output, "findings": row.findings}
 
 
 def _texts(*values: Any) -> list[str]:
@@ -619,11 +621,16 @@ def _lines(output: Data, metadata: Data) -> list[Sentence]:
         count = f"{group['images']} image{'' if group['images'] == 1 else 's'}"
         samples = f", {group['replicates']} replicates" if group["replicates"] > 1 else ""
         lines.append(f"{name} ({count}{samples}){f': {of}' if of else ''}.")
-    lines += metadata.get("each") or ()
+    each = [line.replace("..", ".") for line in metadata.get("each") or ()]
     if failed and not metadata.get("each"):
         first = next(row for row in output["results"] if "error" in row)
         lines.append(f"{Path(first['image']).name} gave none: {first['error']}.")
-    return cited([line.replace("..", ".") for line in lines])
+    told = cited([line.replace("..", ".") for line in lines])
+    return [
+        *told,
+        *(Sentence(line, row=row) for row, line in enumerate(each[:images])),
+        *cited(each[images:]),
+    ]
 
 
 def _main(totals: Data) -> str:

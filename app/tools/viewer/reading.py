@@ -245,6 +245,11 @@ _IF = re.compile(r"\b(?:if|unless|wenn|falls|sofern)\b")
 _UNDECIDED = (
     "Nothing was changed: a finding is accepted, rejected or deleted only when you say so plainly."
 )
+_BY_PLACE = (
+    "Nothing was changed: name the finding that is meant, or click it. “The first one” can only be "
+    "gone to."
+)
+_WORKS_BY_PLACE = re.compile(rf"(?:please |bitte )?(?:{VERB.pattern}|hide\b|ausblenden\b|blende\b)")
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
 _WRITES = re.compile(r"\b(?:draft|writ|dictat|generat|create|make|schreib|erstell|verfass|diktier)")
 _LEADING = re.compile(
@@ -636,6 +641,8 @@ def _read_words(text: str) -> Spoken | None:
     unclear = _A_PAIR_BEHIND.search(small) is not None
     if decisions and (unclear or not _decides_plainly(small, said, found, decisions)):
         return Spoken((), told=_UNDECIDED)
+    if _only_goes_to_a_place(found.calls) and _WORKS_BY_PLACE.match(small):
+        return Spoken((), told=_BY_PLACE)  # "delete the first one" is not to be gone to only
     if _TOO_MUCH.fullmatch(folded(found.rest)) or (
         decisions and found.rest and is_remark(folded(found.rest))
     ):
@@ -920,6 +927,14 @@ def _rest_decided(text: str) -> Spoken | None:
 def _decides(call: SpokenCall) -> bool:
     """Return whether a call accepts, rejects or deletes findings, or takes that back."""
     return call.tool == named.FINDINGS and call.arguments["action"] in _DECIDING
+
+
+def _only_goes_to_a_place(calls: Sequence[SpokenCall]) -> bool:
+    """Return whether commands only go to a finding by its place: the first or the next one."""
+    steps = ("first", "last", "next", "previous")
+    return len(calls) == 1 and (
+        calls[0].tool == named.GO_TO and calls[0].arguments.get("finding") in steps
+    )
 
 
 def _describes(call: SpokenCall) -> bool:

@@ -133,7 +133,7 @@ class Linker:
     ) -> None:
         self._results = dict(results or {})
         self._known = {
-            number: len(result.items) if result.shown else 3 * MOST
+            number: len(result.items) if result.shown else 5 * MOST
             for number, result in self._results.items()
         }
         self._unknown = frozenset(str(one) for one in unknown)

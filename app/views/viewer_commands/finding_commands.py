@@ -91,6 +91,16 @@ class NamedFindings:
         self._workspace.show_image(finding.image)
         self._workspace.annotations.select(finding.id)
 
+    def unhide(self, finding: Finding) -> None:
+        """Make a finding visible, if it is hidden."""
+        annotations = self._workspace.annotations
+        if all(item.visible for item in annotations.all() if item.finding.id == finding.id):
+            return
+        see = partial(annotations.set_visible, [finding.id])
+        self._workspace.commands.push(
+            Command(tr("Show findings"), partial(see, True), partial(see, False))
+        )
+
     def one(self, name: str, where: str = "") -> Finding:
         """Return the finding that a name means; for errors see `named`."""
         return self.named(name, where)[0]
@@ -480,10 +490,14 @@ class FindingCommands:
         if action == "select":
             self._workspace.layout.activate(self._shown.one_frame(where).viewport)
             self._findings.select(found[0])
+            self._findings.unhide(found[0])
         elif action in ("show", "hide"):
             shown = action == "show"
             changed = [one.id for one in found if before[one.id].visible != shown]
             laid = which == "all" and not where
+            if not changed and not laid:
+                return self._answer(action, found, already=True)
+            found = [one for one in found if one.id in changed] or found
             self._workspace.commands.push(
                 Command(
                     tr("Show findings") if shown else tr("Hide findings"),
@@ -513,10 +527,34 @@ class FindingCommands:
             if not found:
                 raise ToolFailed("a mark of your own needs no review")
             state = _STATES[action]
+            changed = [one for one in found if one.state is not state]
+            if not changed:
+                return self._answer(action, found, already=True)
+            found = changed
             annotations.decide([one.id for one in found], state)
+        return self._answer(action, found)
+
+    def _answer(
+        self, action: str, found: Sequence[Finding], *, already: bool = False
+    ) -> ViewerAnswer:
         labels = list(dict.fromkeys(wording.label_text(one) for one in found))
         output = {"action": action, "findings": labels[:MOST_FINDINGS]}
-        return ViewerAnswer(f"{_DONE[action]}: {names_of(found)}.", output)
+        done = f"{_STATE_NAMES.get(action, _DONE[action])} already" if already else _DONE[action]
+        return ViewerAnswer(f"{done}: {names_of(found)}{self._where(found)}.", output)
+
+    def _where(self, found: Sequence[Finding]) -> str:
+        """Return " (viewport 2)" where another viewport shows a finding of the same name."""
+        ids, labels = {one.id for one in found}, {one.label for one in found}
+        count = len(self._workspace.layout.screen.viewports)
+        there: list[int] = []
+        alike = False
+        for number in range(1, count + 1) if count > 1 else ():
+            items = self._shown.listed(str(number))
+            if any(item.finding.id in ids for item in items):
+                there.append(number)
+            else:
+                alike = alike or any(item.finding.label in labels for item in items)
+        return f" (viewport {there[0]})" if alike and len(there) == 1 else ""
 
     def _described(self, found: Sequence[Finding]) -> str:
         """Return what is known of findings: state, maker and size, a sentence for each."""
@@ -571,6 +609,7 @@ _DONE = {
     "delete": "Deleted",
     "propose": "Set back to proposed",
 }
+_STATE_NAMES = {"propose": "Proposed"}
 _STATES = {"accept": State.ACCEPTED, "reject": State.REJECTED, "propose": State.PROPOSED}
 
 

@@ -243,24 +243,39 @@ class ShownState:
         viewports = self._workspace.layout.screen.viewports
         count = len(viewports)
         told = {(0, "layout"): "1 viewport" if count == 1 else f"{count} viewports"}
+        large = self._workspace.layout.screen.maximised
+        if large is not None:
+            told[0, "layout"] = f"viewport {viewports.index(large) + 1} fills the screen"
         if (selected := self._selected()) is not None:
-            told[0, "selected"] = f"selected: {wording.label_text(selected)}"
+            every = self._workspace.annotations.all()
+            hidden = any(one.finding.id == selected.id and not one.visible for one in every)
+            name = wording.label_text(selected)
+            told[0, "selected"] = f"selected: {name}{', hidden' if hidden else ''}"
         made = {frame.viewport: frame for frame in self._window.viewports.frames}
         for number, viewport in enumerate(viewports, 1):
-            if (frame := made.get(viewport)) is not None and frame.canvas.picture is not None:
-                words = self._words(frame)
-                told |= {(number, about): text for about, text in words.items()}
+            hidden = large is not None and viewport is not large
+            words = self._source_words(viewport)
+            if hidden:  # by the one that fills the screen
+                words = {about: f"{text}, not in view now" for about, text in words.items()}
+            elif (frame := made.get(viewport)) is not None and frame.canvas.picture is not None:
+                words |= self._words(frame)
+            else:
+                continue
+            told |= {(number, about): text for about, text in words.items()}
         return told
 
-    def _words(self, frame: ViewportFrame) -> dict[str, str]:
-        canvas, words = frame.canvas, dict[str, str]()
-        acquired = frame.viewport.acquired
+    def _source_words(self, viewport: Viewport) -> dict[str, str]:
+        acquired, words = viewport.acquired, dict[str, str]()
         study = self._workspace.studies.study_of(acquired) if acquired is not None else None
         if study is not None and len(self.of_patient(study)) > 1:
             words["study"] = "current study" if study is self.newest() else "prior study"
         series = self._workspace.studies.series_of(acquired) if acquired is not None else None
         if series is not None and series.number:
             words["series"] = f"series {series.number}"
+        return words
+
+    def _words(self, frame: ViewportFrame) -> dict[str, str]:
+        canvas, words = frame.canvas, dict[str, str]()
         plane = frame.planes.plane
         words["plane"] = "as acquired" if plane is Plane.ACQUIRED else f"{plane.value} plane"
         place, count = canvas.scroller.place
@@ -288,7 +303,7 @@ class ShownState:
         return " ".join(f"{text[:1].upper()}{text[1:]}." for text in said)
 
     def change(self, before: Told) -> str:
-        """Return what is shown otherwise than it was told `before`, in sentences."""
+        """Return what is shown otherwise than it was told `before`; "" for nothing."""
         now = self.told()
         changed = {key: text for key, text in now.items() if before.get(key) != text}
         if (0, "layout") in changed:  # what follows from it need not be told
@@ -309,7 +324,7 @@ class ShownState:
             else:
                 texts.append(f"viewport {number}: {text}")
         said = [f"{text[:1].upper()}{text[1:]}." for text in dict.fromkeys(texts)]
-        return " ".join(said) or "The window stays as it is."
+        return " ".join(said)
 
     # Data
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,8 @@ _AROUND = 0.125
 """Distance from a point that is zoomed to, to each edge, as a fraction of the image."""
 _SWITCHES = ("link ", "unlink", "reference", "panel ", "magnifier", "smooth", "show heat", "full")
 """Commands that switch on or off what `ShownState` has no words for."""
+_OUTSIDE = ("copy picture", "second window", "original of edited findings")
+"""Commands whose effect the viewports do not show."""
 _DETAILS = {
     "show image texts": Detail.ALL,
     "hide names": Detail.NO_NAMES,
@@ -129,11 +132,14 @@ class ViewCommands:
             if not where:
                 name, where = self._findings.placed(name)
             frame = self._shown.one_frame(where)
-            finding = self._findings.at_step(name, where) or self._at_end(name, arguments)
-            finding = finding or self._findings.one(name, where)
+            finding = self._findings.at_step(name, where)
+            by_name = finding is None
+            finding = finding or self._at_end(name, arguments) or self._findings.one(name, where)
             self._workspace.layout.activate(frame.viewport)
             self._findings.select(finding)
             self._shown.speak_of([finding])
+            if by_name:
+                self._findings.unhide(finding)
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
             self._scroll(frame, arguments)
@@ -460,6 +466,8 @@ class ViewCommands:
         if len(chosen) == 1:
             self._workspace.annotations.select(chosen[0].id)
         self._shown.speak_of(chosen)
+        for one in chosen:
+            self._findings.unhide(one)
         self._when_shown(partial(self._zoom_in, self._workspace.viewport, area))
 
     def _zoom_in(self, viewport: Viewport, area: Area) -> None:
@@ -478,8 +486,7 @@ class ViewCommands:
             scroller.change_speed(1 if speed == "faster" else -1)
         if play != scroller.playing:
             scroller.toggle()
-        rate = f"{scroller.rate:.3g}"
-        text = f"The cine plays at {rate} images a second." if play else "The cine stopped."
+        text = _rate_text(scroller.rate, playing=True) if play else "The cine stopped."
         return ViewerAnswer(text, {"playing": play, "rate": scroller.rate})
 
     def _command(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer | None:
@@ -490,12 +497,16 @@ class ViewCommands:
             return ViewerAnswer(f"Image texts: {TEXTS[name]}.", {})
         active, where = layout.active, str(arguments.get("viewport", ""))
         answer: ViewerAnswer | None = None
+        said: list[str] = []
         if (times := arguments.get("times", 1)) > 1 and name.startswith(("undo", "redo")):
             return self._undo(name, times)
         for frame in self._shown.frames(where):
             layout.activate(frame.viewport)  # as a click would: menus work on the active one
             for _ in range(times if name.startswith(REPEATED) else 1):
                 answer = self._menu(name)
+            said += [answer.summary] if answer is not None else []
+        if answer is not None and len(said) > 1:
+            answer = replace(answer, summary=" ".join(dict.fromkeys(said)))
         if where == "all" and active in layout.viewports:
             layout.activate(active)
         return answer
@@ -524,7 +535,9 @@ class ViewCommands:
             return ViewerAnswer(f"“{text}” is open; you decide there.", {"opened": name})
         if name in UNDOING:
             return self._undo(name)
-        if name.startswith("unlink") or name == "not a key image":
+        if name in ("mark as key image", "not a key image"):
+            return self._mark_key(wanted=name == "mark as key image")
+        if name.startswith("unlink"):
             if action.isChecked():
                 action.trigger()
         elif name == "not flipped":
@@ -542,10 +555,17 @@ class ViewCommands:
         elif name.startswith(("panel ", "plane ", "link ", "channels", "reference")):
             if not (action.isCheckable() and action.isChecked()):
                 action.trigger()
-        elif not (name == "mark as key image" and action.isChecked()):
+        else:
             action.trigger()
+        if name in ("faster cine", "slower cine"):
+            scroller = self._window.canvas.scroller
+            return ViewerAnswer(
+                _rate_text(scroller.rate, scroller.playing), {"rate": scroller.rate}
+            )
         if name.startswith(("measure", "mark a ", "draw", "probe", "edit")):
             return ViewerAnswer(f"“{text}” is in hand: draw on the image.", {"done": name})
+        if name in _OUTSIDE:
+            return ViewerAnswer(f"Done: “{text}”.", {"done": name})
         if action.isCheckable() and name.startswith(_SWITCHES):
             state = "on" if action.isChecked() else "off"
             said = f"“{text}” is {state}."
@@ -553,6 +573,18 @@ class ViewCommands:
                 said = "The Report panel is open: it drafts from what you accept and measure."
             return ViewerAnswer(said, {"done": name, "state": state})
         return None
+
+    def _mark_key(self, *, wanted: bool) -> ViewerAnswer:
+        """Mark the image of the active viewport as a key image, or unmark it."""
+        action, layout = self._action("key_image"), self._workspace.layout
+        already = action.isChecked() == wanted
+        if not already:
+            action.trigger()
+        said = "a key image" if wanted else "no key image"
+        said = f"{said} already" if already else f"now {said}"
+        count, number = len(layout.screen.viewports), layout.screen.viewports.index(layout.active)
+        place = f"Viewport {number + 1}" if count > 1 else "This image"
+        return ViewerAnswer(f"{place}: {said}.", {"key_image": wanted})
 
     def _undo(self, name: str, times: int = 1) -> ViewerAnswer:
         """Undo or redo up to so many steps, or all."""
@@ -597,6 +629,12 @@ class ViewCommands:
 
     def _trigger(self, name: str) -> None:
         self._action(name).trigger()
+
+
+def _rate_text(rate: float, playing: bool) -> str:
+    if playing:
+        return f"The cine plays at {rate:.3g} images a second."
+    return f"The cine stands still; it will play at {rate:.3g} images a second."
 
 
 def _thickness(series: Series) -> float:

@@ -19,6 +19,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.errors import Cancelled, SightlineError, unexpected
 from app.log import get_logger
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer, ViewPicture
+from app.tools.result_wording import UNCHANGED
 from app.tools.viewer import reading
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import ASKED, CLOSING, UNDOING
@@ -275,8 +276,12 @@ class ViewerCommands(QObject):
         if made is None and left:
             made = ViewerAnswer("Done; another series is shown meanwhile.", {})
         if made is None:
-            state = self.shown.state(self._mine(context))
-            made = ViewerAnswer(self.shown.change(told), {"viewports": state["viewports"]})
+            output = {"viewports": self.shown.state(self._mine(context))["viewports"]}
+            said = self.shown.change(told)
+            if not said and change is not None and change.before != self._view():
+                said = "Done."  # there are no words for it: colours, channels, the active viewport
+            output |= {} if said else {UNCHANGED: True}
+            made = ViewerAnswer(said or "Nothing changed in the view.", output)
         answer.set_result(made)
 
     def _stands(self, change: _Change) -> bool:

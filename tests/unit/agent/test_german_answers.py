@@ -214,3 +214,21 @@ def test_why_a_plan_has_a_step_is_in_german_for_every_tool():
     whys = {rule.why for pack in load_packs().plans.packs for rule in pack.tools if rule.why}
     same = [why for why in whys if in_german(why) == why]
     assert not same
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        ("Rejected: Left pleural effusion [1].", "Abgelehnt: Pleuraerguss links [1]."),
+        ("Accepted: Right Nodule, Left lung.", "Angenommen: Rundherd rechts, Linke Lunge."),
+        ("Accepted: Nodule (viewport 1).", "Angenommen: Rundherd (Ansicht 1)."),
+        ("Hidden already: Heart.", "Schon ausgeblendet: Herz."),
+        ("Undone: “Add findings” [2].", "Rückgängig gemacht: „Befunde hinzufügen“ [2]."),
+        ("Undone: “Accept nodule”.", "Rückgängig gemacht: „Rundherd annehmen“."),
+        ("Done again: “Reject 3 findings”.", "Wiederholt: „3 Befunde ablehnen“."),
+        ("Nothing changed in the view.", "An der Ansicht hat sich nichts geändert."),
+        ("Viewport 2: now a key image.", "Ansicht 2: jetzt ein Schlüsselbild."),
+    ],
+)
+def test_what_the_viewer_did_is_german_throughout(english: str, german: str):
+    assert in_german(english) == german

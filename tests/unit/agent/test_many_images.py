@@ -540,3 +540,39 @@ def test_masks_kept_by_an_earlier_run_are_files_of_the_run_that_takes_them(tmp_p
     told["artifacts"][0]["path"] = str(outside)
     kept.write_text(json.dumps(told))
     assert play(images).output["reused"] == 1, "a kept result names no file elsewhere"
+
+
+def test_a_line_about_an_image_cites_what_this_image_gave_alone(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 3)
+    tools = registry(counting(), measuring_lines())
+    plans = Plans((PackPlan("general", wordings=(for_each_image.WORDING,)),))
+    for name in ("bright_pixels", "lines"):
+        with ScriptedModel([call(NAME, tool=name)], says("Done.")) as model:
+            played = run(tmp_path, "?", pictures, model=model, tools=tools)
+        result = next(item for item in played.thread.history if item.role == "tool")
+        rows = result.data["items_of_each_image"]
+        assert len(rows) == 2
+        told = write_summary([result], (), (), (), plans=plans)
+        lines = [line for line in told.splitlines() if ".png" in line]
+        assert len(lines) == 2
+        for line, own in zip(lines, rows, strict=True):
+            cited = re.findall(r"\d+\.\d+", line.rpartition("[")[2])
+            assert cited
+            assert set(cited) <= set(own)
+    items = result.data["items"]
+    of_each = [[items[key] for key in own] for own in rows]
+    assert of_each[0] == of_each[1], "the values of two images may be the same"
+
+
+def measuring_lines() -> FakeTool:
+    """A tool with a finding for each image, and the same value on all of them."""
+
+    def measured(args: Any, context: ToolContext) -> ToolResult:
+        snapshot = context.images.resolve(args.image_path)
+        mask = Mask(np.zeros((4, 4), bool))
+        made = context.provenance(tool.spec)
+        found = Finding(new_id(), snapshot.ref, mask, "Heart", None, "", made)
+        return ToolResult("Ratio 0.50 of the heart.", {"ratio": 0.5}, {}, (found,))
+
+    tool = FakeTool("lines", ImageInput, measured)
+    return tool

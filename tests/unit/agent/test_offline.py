@@ -243,6 +243,18 @@ def test_summarize_again_without_a_new_call_also_after_reopening(tmp_path: Path)
     assert "Cardiothoracic ratio about 0.47" in events[-1].answer
 
 
+def test_a_summary_of_several_films_names_that_of_each_result(tmp_path: Path):
+    older = {**DICOM_NOTE, "id": "image-2", "path": "/old.dcm", "study_date": "2022-03-01"}
+    newer = {**DICOM_NOTE, "study_date": "2024-03-01"}
+    thread = Thread.in_memory()
+    for notes in ([newer, older], [older, newer]):
+        ask(tmp_path, "How big is the heart?", thread=thread, notes=notes)
+    answer = ask(tmp_path, "summarize", thread=thread, notes=[newer, older])[-1].answer
+    assert answer.startswith("From the results"), "no film's head stands above results of another"
+    heads = re.findall(r"^\*\*Cardiothoracic ratio\*\* \((.*)\)$", answer, re.MULTILINE)
+    assert [head[-10:] for head in heads] == ["2024-03-01", "2022-03-01"]
+
+
 @pytest.mark.parametrize(
     ("question", "notes", "said"),
     [

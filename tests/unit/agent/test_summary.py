@@ -198,3 +198,11 @@ def test_a_pack_tells_its_own_results(caplog: pytest.LogCaptureFixture):
     assert "**Cells**\n- cells: 12 [1]" in odd
     assert "A pack could not tell a result of cell_counter" in caplog.text
     caplog.clear()
+
+
+def test_a_step_that_changed_nothing_in_the_view_is_not_told_beside_what_else_ran():
+    kinds = {"viewer command"}
+    hung = result("viewer_layout", {"said": "Nothing changed in the view.", "unchanged": True})
+    other = result("cell_counter", {"count": 3}, "Found 3 cells.")
+    assert "Nothing changed" not in write_summary([other, hung], (), (), kinds, plans=PLANS)
+    assert "Nothing changed" in write_summary([hung], (), (), kinds, plans=PLANS)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from app.agent.answers.german import in_german
 from app.agent.loop.offline_model import next_calls
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import OpenImage, Planner, Reply, Scene, ToolPlan, schema_of
-from app.agent.planning.image_choice import image_choice
+from app.agent.planning.image_choice import ImageChoice, image_choice, unclear_text
 from app.agent.sessions import Thread
 from app.tools.pack_plan import Feed, PackPlan, Plans, QuestionKind, ToolRule
 from app.tools.registry import load_packs
@@ -68,6 +69,20 @@ def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: s
         "Name the image: open are 1.dcm (image 1, DX), 2.dcm (image 2, DX); 1.dcm is" in found.text
     )
     assert next_calls(Planner().interpret(question, scene()), ()) is None
+
+
+def test_of_many_open_images_those_in_the_viewports_are_listed():
+    notes = [
+        {"id": f"image-{n}", "path": f"/{n}.dcm", "kind": "dicom", "modality": "CT"}
+        for n in range(1, 202)
+    ]
+    viewports = [{"viewport": n, "image": f"image-{n}"} for n in (1, 2)]
+    which = ImageChoice(unclear="the prior")
+    shown = unclear_text(which, Scene(tuple(notes), {}, shown={"viewports": viewports}))
+    assert "open are 1.dcm (image 1, CT), 2.dcm (image 2, CT), and 199 more; 1.dcm is" in shown
+    without_window = unclear_text(which, Scene(tuple(notes), {}))
+    assert "8.dcm (image 8, CT), and 193 more;" in without_window
+    assert "und 193 weitere" in in_german(without_window)
 
 
 @pytest.mark.parametrize(
