@@ -1302,8 +1302,9 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
     counted = any(str(value).endswith(" n") for value in entry["arguments"].values())
     if counted and "n" not in slots and len(numbers) == 1:
         slots["n"] = numbers[0]
-    if re.search(rf"{re.escape(slots.get('f', ' '))} ?(?:%|per ?cent|prozent)", text):
-        slots["f"] += "%"
+    factor = slots.get("f", "")
+    if factor and re.search(rf"{re.escape(factor)} ?(?:%|per ?cent|prozent)", text):
+        slots["f"] = f"{factor}%"
     if likeliest.intent == "window_preset":
         preset = slots.get("preset", text)
         spelt = " ".join(map(intents.spelt, preset.split()))
