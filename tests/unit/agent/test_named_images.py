@@ -20,6 +20,7 @@ from app.agent.repeated_calls import NAME as REPEATED
 from tests.unit.agent.test_steps_of_packs import COMPARE, OUTLINE, RATIO, decided
 
 FILMS = {"": "left", "image-1": "left", "image-2": "right"}
+# The left one is the active one, and the other one is it once something was done to that.
 VIEWPORTS = {
     "": "left",
     "1": "left",
@@ -27,7 +28,7 @@ VIEWPORTS = {
     "current": "left",
     "2024": "left",
     "all": "both",
-} | dict.fromkeys(("2", "right", "prior", "2022"), "right")
+} | dict.fromkeys(("2", "right", "prior", "2022", "other", "active"), "right")
 TOOLS = {RATIO: "measure", OUTLINE: "outline", COMPARE: "compare", "chest_xray_classifier": "look"}
 VIEWS = {"viewer_zoom": "zoom", "viewer_window": "window", "viewer_go_to": "goto"}
 MOST_MISSED = 12
