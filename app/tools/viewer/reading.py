@@ -437,6 +437,15 @@ _SAYS_OTHER = re.compile(
     rf"|(?=[ .,;!]*$| {_DONE_TO_IT}))"
 )
 """Words for another image than the active one."""
+_SIDE_SAID = re.compile(
+    r"(?<!to the )(?<!nach )(?<!um )\b(left|right|links|rechts|linke[nsmr]?|rechte[nsmr]?)\b"
+    r"(?! ?(?:-|to|and|und) ?(?:left|right|links|rechts)\b)(?!herum)"
+)
+_STAYS = re.compile(
+    r"\b(?:don'?t|not|never|leave|leaving|keep|keeping|stays?|remains?|only|nicht|lass\w*|bleib\w*"
+    r"|nur)\b"
+)
+_ONE_BY_ONE = "Nothing was changed: say it for one viewport after the other."
 _PAIRS = (("left", "right"), ("top", "bottom"), ("prior", "current"), ("1", "2"))
 _OPPOSITE = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
 _EACH = r"\b(?:(?:in|on|of|for|auf|im|bei) )?(?:the )?(?:both|all|beiden?|allen?)(?: of the)?"
@@ -694,6 +703,8 @@ def _read_words(text: str) -> Spoken | None:
         if (calls := _with_other(found.calls)) is None:
             return Spoken((), told=_WHICH) if found.sure else None
         found = replace(found, calls=calls)
+    if not found.rest and not decisions and _loses_a_side(small, found.calls):
+        return Spoken((), told=_ONE_BY_ONE)
     if found.calls and _LATER.search(said):
         return Spoken((), told=_NOW)
     if decisions and not _decides_plainly(small, said, found, decisions):
@@ -723,6 +734,20 @@ def _read_words(text: str) -> Spoken | None:
         and any("to" in c.arguments for c in found.calls)
     )
     return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
+
+
+def _loses_a_side(text: str, calls: tuple[SpokenCall, ...]) -> bool:
+    """Return whether a text names two viewports, and its commands have one: "400 40 left, ..."."""
+    if _STAYS.search(text):
+        return False  # "the right one to 85, leave the left where it is"
+    said = {"left" if one[1][0] == "l" else "right" for one in _SIDE_SAID.finditer(text)}
+    named_so = any(one.names or {"to", "finding"} & one.arguments.keys() for one in calls)
+    if len(said) < 2 or named_so or not all(map(_is_in_a_viewport, calls)):
+        return False
+    where = [str(one.arguments.get("viewport", "")) for one in calls]
+    valued = any(one.tool in (named.WINDOW, named.ZOOM, named.GO_TO) for one in calls)
+    lost = not {"left", "right"} <= {*where} and "all" not in where
+    return lost and (valued or (len(calls) > 1 and "" in where))
 
 
 def _with_other(calls: tuple[SpokenCall, ...]) -> tuple[SpokenCall, ...] | None:
