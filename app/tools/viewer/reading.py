@@ -377,14 +377,15 @@ _WHAT = "Nothing was done: say what to do with that image."
 _ALONE = re.compile(
     r"(?:(?:please|bitte|now|jetzt) )?(?:(?:show|display|give|see|zeig|zeige) )?(?:me |mir )?"
     r"(?:(?P<only>(?:only|just|nur)(?: noch)?(?: show(?: me)?)?) )?"
-    r"(?:the |my |die |das |den )?(?:(?P<year>(?:19|20)\d\d)(?:er)? (?:film|image|one|study|x-?ray"
-    r"|bild|aufnahme)|(?:film|image|one|study|bild|aufnahme) (?:of|from|von) (?P<of>(?:19|20)\d\d)"
+    r"(?:the |my |die |das |den )?"
+    r"(?:(?P<year>(?:19|20)\d\d)(?:er)?(?: (?:film|image|one|study|x-?ray|bild|aufnahme))?"
+    r"|(?:film|image|one|study|bild|aufnahme) (?:of|from|von) (?P<of>(?:19|20)\d\d)"
     rf"|(?:(?:prior|previous|older|old|earlier)(?: {_SHOWN})?|priors?|voraufnahme"
     rf"|voruntersuchung|vorbild|(?:alte|aeltere|vorige|fruehere)[ns]?(?: {_SHOWN})?)"
     rf"|(?P<new>(?:current|newer|new|newest|latest)(?: {_SHOWN})?"
     rf"|(?:aktuelle|neue|neuere)[ns]?(?: {_SHOWN})?)"
     rf"|(?P<side>{_SIDE})(?: {_SHOWN})?|(?:viewport|ansicht) (?P<number>[1-9]))"
-    r"(?P<alone> (?:alone|only|by itself|on its own|alleine?))?"
+    r"(?P<alone> (?:alone|only|by itself|on its own|alleine?|full ?screen|(?:im )?vollbild))?"
     r"(?:,? (?:please|bitte|zeigen|anzeigen|sehen|an|full ?screen|vollbild|(?:dafuer |ganz )?gross"
     r"|as (?:big|large) as (?:it'?ll go|possible|you can)))*"
 )
@@ -430,7 +431,9 @@ _WORKED = re.compile(
 """Words of commands on an image that is named by its time: "flip the prior"."""
 _WORKED_ON_OTHER = re.compile(
     rf"{_WORKED.pattern}|%|\b(?:bigger|larger|smaller|groesser|kleiner|scroll\w*|play|slice|schicht"
-    r"|close|schliess\w*)\b"
+    r"|close|schliess\w*"
+    r"|(?:go|switch|jump|move|change|geh\w*|wechsel\w*|wechsle|spring\w*) (?:over )?"
+    r"(?:to|zu[mr]?|auf))\b"
 )
 _SAYS_OTHER = re.compile(
     rf"\b(?:the|das|die|den|dem) (?:other|anderen?)(?: {_SHOWN}\b| two\b| three\b|s\b"
@@ -1274,7 +1277,9 @@ def _guessed_parts(text: str, *, statements: bool) -> list[_Learned]:
     found: list[_Learned] = []
     subject, stated = "", False
     for clause in clauses:
-        said = _IT.sub(f"the {subject}", clause, count=1) if subject else clause
+        in_viewport = bool(found) and "viewport" in found[-1].calls[-1].arguments
+        study = f"the {subject}" if not (in_viewport and _STUDY.fullmatch(subject)) else "it"
+        said = _IT.sub(study, clause, count=1) if subject else clause
         one = _read_clause(said)
         if one is not None:
             before = [earlier.calls for earlier in found]

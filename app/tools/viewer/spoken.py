@@ -277,7 +277,8 @@ _SIDE = (
 )
 _TWO_WINDOWS = re.compile(
     rf"(?:please |bitte )?(?:set )?(?:the )?(?:windows?|windowing|fenster) {_PAIR} {_SIDE}"
-    rf"(?: and|,(?: and)?| und|,? und) (?:window |fenster )?{_PAIR} {_SIDE}[ .!]*",
+    rf"(?: and|,(?: and)?| und|,? und) (?:window |fenster )?{_PAIR} {_SIDE}"
+    r"(?: please| bitte)?[ .!]*",
     re.IGNORECASE,
 )
 """As in "window 1500 -600 right and 400 40 left"."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.agent.planning import ToolPlan
+from app.agent.planning.placed_images import image_in
 from app.agent.planning.plan import OpenImage, Step
 from app.agent.repeated_calls import NAME as REPEATED
 from tests.unit.agent.test_steps_of_packs import COMPARE, OUTLINE, RATIO, decided
@@ -95,3 +96,10 @@ def test_each_request_is_done_on_the_film_that_it_names(name: str, drawn: tuple[
     assert [text for text, result in results.items() if result == "wrong film"] == []
     missed = [text for text, result in results.items() if result == "missed"]
     assert len(missed) <= MOST_MISSED, missed
+
+
+def test_the_other_viewport_has_the_image_that_is_not_active():
+    one, two = {"image": "image-1", "active": True}, {"image": "image-2", "active": False}
+    assert image_in("other", {"viewports": [one, two]}) == "image-2"
+    assert image_in("other", {"viewports": [one, two, two]}) == ""
+    assert image_in("other", {"viewports": [one]}) == ""

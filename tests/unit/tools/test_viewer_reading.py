@@ -402,6 +402,8 @@ def test_what_is_read_of_one_of_two_viewports_only_is_not_done(text: str):
         ("activate viewport 2", "2"),
         ("go to viewport 2", "2"),
         ("click the right one", "right"),
+        ("go to the other one", "other"),
+        ("select viewport 2", "2"),
     ],
 )
 def test_to_go_to_a_viewport_selects_no_finding(text: str, viewport: str):
@@ -417,6 +419,10 @@ def test_to_go_to_a_viewport_selects_no_finding(text: str, viewport: str):
         ),
         ("put the current in viewport 3 and invert it there", [("current", "3"), ("invert", "3")]),
         ("put the prior in viewport 3 and invert it", [("prior", "3"), ("invert", "3")]),
+        (
+            "leg die Voraufnahme in Ansicht 3 und invertiere sie",
+            [("prior", "3"), ("invert", "3")],
+        ),
     ],
 )
 def test_there_is_where_something_was_put(text: str, done: list[tuple[str, str]]):
@@ -433,6 +439,7 @@ def test_there_is_where_something_was_put(text: str, done: list[tuple[str, str]]
         ("nur die Voraufnahme zeigen", ("maximised", "prior")),
         ("die alte alleine", ("maximised", "prior")),
         ("only the right one", ("maximised", "right")),
+        ("zeig nur 2022", ("maximised", "2022")),
         ("show just the current", ("current", "")),
     ],
 )
