@@ -363,7 +363,8 @@ _CHANGED = re.compile(
 """A clause in which "links" names a viewport, and not a way: "links spiegeln"."""
 _FOLLOWS = re.compile(
     r"(?=.*\b(?:and|now|then|also|same|the|on|in|for|und|jetzt|nun|auch|dasselbe|gleiche|d(?:as|ie|en)"
-    r"|auf|bei|fuer)\b)(?:\b(?:and|now|then|also|too|next|please|ok(?:ay)?|the|that|same|do|it|again|on|in|for|to|at|with"
+    r"|auf|bei|fuer|both|beiden?)\b)"
+    r"(?:\b(?:and|now|then|also|too|next|please|ok(?:ay)?|the|that|same|do|it|again|on|in|for|to|at|with"
     r"|of|other|one|ones|left|right|both|prior|previous|current|old|new|image|film|side|viewport|und"
     r"|jetzt|nun|dann|auch|bitte|noch|mal|nochmal|wieder|das|die|den|dem|der|dasselbe|gleiche|auf|im"
     r"|bei|fuer|mit|andere[nrms]?|linke[nrms]?|rechte[nrms]?|links|rechts|beide[n]?|alte[nrms]?"

@@ -403,6 +403,7 @@ def test_what_is_read_of_one_of_two_viewports_only_is_not_done(text: str):
         ("go to viewport 2", "2"),
         ("click the right one", "right"),
         ("go to the other one", "other"),
+        ("geh zur rechten Seite", "right"),
         ("select viewport 2", "2"),
     ],
 )
