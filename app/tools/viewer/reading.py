@@ -437,7 +437,7 @@ _WORKED_ON_OTHER = re.compile(
     r"(?:to|zu[mr]?|auf))\b"
 )
 _SAYS_OTHER = re.compile(
-    rf"\b(?:the|das|die|den|dem) (?:other|anderen?)(?: {_SHOWN}\b| two\b| three\b|s\b"
+    rf"\b(?:the|all|alle|das|die|den|dem) (?:other|anderen?)(?: {_SHOWN}\b| two\b| three\b|s\b"
     rf"|(?=[ .,;!]*$| {_DONE_TO_IT}))"
 )
 """Words for another image than the active one."""

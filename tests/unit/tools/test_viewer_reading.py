@@ -328,8 +328,9 @@ def test_the_other_one_is_not_the_active_one(text: str, done: list[tuple[str, st
     assert read_as(text) == done
 
 
-def test_what_is_not_done_to_the_active_one_instead_is_asked_back():
-    spoken = read("invert the other two")
+@pytest.mark.parametrize("text", ["invert the other two", "alle anderen invertieren"])
+def test_what_is_not_done_to_the_active_one_instead_is_asked_back(text: str):
+    spoken = read(text)
     assert spoken is not None
     assert spoken.calls == ()
     assert spoken.told == "Nothing was changed: say which of the two is meant."
