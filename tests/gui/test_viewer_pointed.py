@@ -571,3 +571,70 @@ def test_what_several_films_have_is_not_decided_on_one_of_them_unasked(room: Roo
     room.ask("zoom to the nodule on the right")
     assert room.workspace.layout.active is room.workspace.layout.viewports[1]
     assert room.workspace.annotations.selected == right
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_the_other_one_is_the_viewport_that_is_not_active(room: Room):
+    layout = room.workspace.layout
+    for text in ("and on the left one", "now the other one", "the same for the prior"):
+        before = room.workspace.arrangement(), room.workspace.commands.undo_count
+        room.ask(text)  # nothing was asked before that could be done there
+        assert (room.workspace.arrangement(), room.workspace.commands.undo_count) == before
+    room.ask("invert the other one")
+    assert inverted(room) == [False, True]
+    room.ask("go to the left one")
+    assert layout.active is layout.viewports[0]
+    assert room.said.startswith("Viewport 1 is the active one")
+    room.ask("invert the other one and flip it")
+    assert inverted(room) == [False, False]
+    assert [one.display.flip_h for one in layout.viewports] == [False, True]
+    layout.arrange(LAYOUTS["1x1"])
+    shown = inverted(room)
+    room.ask("invert the other one")
+    assert inverted(room) == shown
+    assert "no other viewport shows an image" in room.said.casefold()
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_what_is_of_the_window_is_done_once(room: Room):
+    room.ask("invert the left one")
+    room.ask("flip the right one")
+    room.ask("undo both")
+    display = [one.display for one in room.workspace.layout.viewports]
+    assert [(one.invert, one.flip_h) for one in display] == [(True, False), (False, False)]
+    room.ask("export the pictures of both")
+    assert room.asked == []
+    assert "Name one" in room.said
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_the_prior_alone_lies_in_the_viewport_that_has_it(room: Room):
+    layout = room.workspace.layout
+    there = [one.acquired for one in layout.viewports]
+    room.ask("show only the prior")
+    assert layout.maximised
+    assert layout.active is layout.viewports[1]
+    assert [one.acquired for one in layout.viewports] == there
+    layout.maximise(False)
+    room.ask("go to the left one")
+    layout.arrange(LAYOUTS["1x1"])
+    assert layout.active.acquired is there[0]
+    room.ask("only the 2022 one")
+    assert [one.acquired for one in layout.viewports] == [there[1]]
+
+
+@pytest.mark.parametrize("room", ["ct_pair"], indirect=True)
+def test_a_series_is_worked_on_where_it_is_shown(room: Room):
+    layout = room.workspace.layout
+    room.ask("abdomen window for the lung series")
+    room.ask("lung window for series 2")
+    room.ask("go to image 12 of series 3")
+    windows = [one.display.window for one in layout.viewports]
+    assert [(one.center, one.width) for one in windows if one] == [(-600, 1500), (50, 400)]
+    lung = room.window.viewports.frame_of(layout.viewports[1]).canvas.scroller
+    assert lung.place[0] == 11
+    room.ask("lung window for series 9")
+    assert "no viewport shows the series" in room.said.casefold()
+    room.ask("window 400 40 right and 1500 -600 left")
+    windows = [one.display.window for one in layout.viewports]
+    assert [(one.center, one.width) for one in windows if one] == [(-600, 1500), (40, 400)]

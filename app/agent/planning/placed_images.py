@@ -269,9 +269,13 @@ def _done_again(blank: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]
 def image_in(viewport: str, shown: Mapping[str, Any]) -> str:
     """Return the id of the image in a viewport, given by number, place or time; "" if unclear."""
     words = set(viewport.split())
+    viewports = shown.get("viewports", ())
+    if viewport == "other":
+        others = [one for one in viewports if one.get("image") and not one.get("active")]
+        return str(others[0]["image"]) if len(others) == 1 else ""
     return _only(
         str(one.get("image") or "")
-        for one in shown.get("viewports", ())
+        for one in viewports
         if viewport in (str(one.get("viewport")), one.get("study"))
         or (words and words <= set(str(one.get("place", "")).split()))
     )

@@ -134,5 +134,45 @@ UNDOING = ("undo", "undo everything", "redo")
 REPEATED = ("undo", "redo", "rotate", "zoom", "next", "previous", "faster", "slower")
 """How commands begin that can be given several times at once."""
 
+IN_EACH = (
+    "invert",
+    "not inverted",
+    "reset",
+    "fit",
+    "actual",
+    "true size",
+    "zoom",
+    "flip",
+    "not flipped",
+    "rotate",
+    "plane",
+    "next series",
+    "previous series",
+    "mark as key image",
+    "not a key image",
+    "next key image",
+    "previous key image",
+    "faster",
+    "slower",
+    "next time",
+    "previous time",
+    "next channel",
+    "previous channel",
+    "channels",
+    "colours",
+)
+"""How commands begin that several viewports are given one after the other."""
+
+OF_ONE = (
+    "maximise viewport",
+    "close viewport",
+    "export picture",
+    "export movie",
+    "copy picture",
+    "print",
+    "histogram",
+)
+"""Commands that are given for one viewport only; all others are of the whole window."""
+
 CLOSING = ("close study", "close all studies", "close patient record")
 """Commands that are asked about whoever gives them; a slip would cost what is open."""

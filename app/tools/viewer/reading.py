@@ -340,19 +340,69 @@ _DECLINES = re.compile(r"\b(?:don't|dont|do not|never|nicht|not)(?= |$)|\bkeine?
 _ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
 _DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
 _SIDE = rf"(?:{_DOWN} {_ACROSS}|{_ACROSS}|{_DOWN})"
+_DONE_TO_IT = (
+    r"(?:invert|spiegel|dreh|rotier|kipp|zoom|vergroesser|verkleiner|zuruecksetz|maximier|heller"
+    r"|dunkler|groesser|kleiner|mehr|weniger|etwas|noch|ein bisschen|bitte|nach|um|auf|im|mit|ganz)"
+)
+"""How words begin that follow "das rechte" where it is an image, and not a finding."""
 _VIEWPORT = re.compile(
     r"\b(?:(?:in|on|of|for|to|auf|im|von) )?(?:(?:the|das|die|den|dem|der) )?"
     rf"(?:(?P<before>{_SIDE}) {_SHOWN}"
     rf"|{_SHOWN} (?:on|at|auf|in) (?:(?:the|der) )?(?P<behind>{_SIDE})(?: (?:side|seite|half))?"
     rf"|{_SHOWN} (?P<german>{_SIDE})"
-    r"|(?P<bare>(?:linke|rechte)[ns]?)(?=$)"
+    rf"|(?P<bare>(?:linke|rechte)[ns]?)(?=$| {_DONE_TO_IT})"
     r"|(?:viewport|ansicht) (?P<number>[1-9])"
+    rf"|(?:(?<=the )|(?<=d[aei][smrne] ))(?P<else>other|anderen?)(?: {_SHOWN})?"
     r"|(?P<time>prior|previous|older|old|earlier|current|newer|new|voraufnahme|voruntersuchung|vorbild"
     rf"|alten?|aktuellen?|neuen?)(?: {_SHOWN}\w*)?"
     rf"|(?:{_SHOWN}|aufnahme) (?:of|from|von|vom) (?P<year>(?:19|20)\d\d)"
     r"|(?P<of>(?:19|20)\d\d)(?:er)? (?:film|image|one|study|x-?ray|bild|aufnahme))(?= |$)"
 )
 """A viewport by its place or number: "the one on the right", "das rechte Bild", "viewport 2"."""
+_ADVERB = re.compile(r"\b(?P<adverb>links|rechts)(?= |$)")
+_CHANGED = re.compile(
+    r"(?!.*\b(?:nach|dreh\w*|rotier\w*|kipp\w*)\b).*(?:\b(?:invert|spiegel|spiegle|zoom|vergroesser"
+    r"|verkleiner|zuruecksetz|heller|dunkler|groesser|kleiner|mehr kontrast|weniger kontrast"
+    r"|\w*fenster)|\d ?%)"
+)
+"""A clause in which "links" names a viewport, and not a way: "links spiegeln"."""
+_FOLLOWS = re.compile(
+    r"(?=.*\b(?:and|now|then|also|same|the|on|in|for|und|jetzt|nun|auch|dasselbe|gleiche|d(?:as|ie|en)"
+    r"|auf|bei|fuer|both|beiden?)\b)"
+    r"(?:\b(?:and|now|then|also|too|next|please|ok(?:ay)?|the|that|same|do|it|again|on|in|for|to|at|with"
+    r"|of|other|one|ones|left|right|both|prior|previous|current|old|new|image|film|side|viewport|und"
+    r"|jetzt|nun|dann|auch|bitte|noch|mal|nochmal|wieder|das|die|den|dem|der|dasselbe|gleiche|auf|im"
+    r"|bei|fuer|mit|andere[nrms]?|linke[nrms]?|rechte[nrms]?|links|rechts|beide[n]?|alte[nrms]?"
+    r"|neue[nrms]?|voraufnahme|bild|aufnahme|seite|(?:19|20)\d\d)\b[ ,.;:!?]*)+"
+)
+"""A text that only names an image, for what was asked before: "and the same on the other one"."""
+_SAME_ON = re.compile(
+    r"\b(?:same|dasselbe|gleiche) (?:again )?(?:for|on|in|with|to|auf|bei|fuer|im|mit)\b"
+)
+_WHAT = "Nothing was done: say what to do with that image."
+_ALONE = re.compile(
+    r"(?:(?:please|bitte|now|jetzt) )?(?:(?:show|display|give|see|zeig|zeige) )?(?:me |mir )?"
+    r"(?:(?P<only>(?:only|just|nur)(?: noch)?(?: show(?: me)?)?) )?"
+    r"(?:the |my |die |das |den )?"
+    r"(?:(?P<year>(?:19|20)\d\d)(?:er)?(?: (?:film|image|one|study|x-?ray|bild|aufnahme))?"
+    r"|(?:film|image|one|study|bild|aufnahme) (?:of|from|von) (?P<of>(?:19|20)\d\d)"
+    rf"|(?:(?:prior|previous|older|old|earlier)(?: {_SHOWN})?|priors?|voraufnahme"
+    rf"|voruntersuchung|vorbild|(?:alte|aeltere|vorige|fruehere)[ns]?(?: {_SHOWN})?)"
+    rf"|(?P<new>(?:current|newer|new|newest|latest)(?: {_SHOWN})?"
+    rf"|(?:aktuelle|neue|neuere)[ns]?(?: {_SHOWN})?)"
+    rf"|(?P<side>{_SIDE})(?: {_SHOWN})?|(?:viewport|ansicht) (?P<number>[1-9]))"
+    r"(?P<alone> (?:alone|only|by itself|on its own|alleine?|full ?screen|(?:im )?vollbild))?"
+    r"(?:,? (?:please|bitte|zeigen|anzeigen|sehen|an|full ?screen|vollbild|(?:dafuer |ganz )?gross"
+    r"|as (?:big|large) as (?:it'?ll go|possible|you can)))*"
+)
+"""One image that is to be shown without the others: "only the prior"."""
+_OF_SERIES = re.compile(
+    r" (?:for|of|in|on|fuer|auf|von|der|aus) (?:(?:the|der|die) )?"
+    r"(?:(?:series|serie) (?P<number>\d{1,5})|(?!(?:the|this|that|whole|same|current|next|previous"
+    r"|der|die|diese[rn]?|ganze[n]?|gleiche[n]?|naechste[n]?)\b)(?P<name>[a-z]\w*(?: \w+)?)"
+    r" (?:series|serie))$"
+)
+"""The series that a viewport shows, at the end of a clause: "lung window for series 3"."""
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ON_IMAGE = re.compile(
     r"(?<=\w) (?:on|in|of|from|auf|im|von|aus) (?:(?:the|der|dem) )?"
@@ -375,7 +425,7 @@ _ONE = re.compile(
 """What was named before: "accept the nodule on the left film, reject the one on the right"."""
 _A_PAIR_BEHIND = re.compile(r", (?:both|beiden?) \w+[ .!]*$")
 """As in "accept the heart, both lungs", of which nobody says what is with them."""
-_THERE = re.compile(r"(?<=\w) (?:there|dort)\b")
+_THERE = re.compile(r"(?<=[\w%]) (?:there|dort)\b")
 _WORKS_ON = re.compile(
     r"\b(?:go|take|jump|bring|zoom\w*|hide|show|geh\w*|spring|blend\w*|zeig\w*|ausblenden)\b"
 )
@@ -383,9 +433,32 @@ _CLAUSES = re.compile(r"[,;:.]|\b(?:and|und|then|dann|because|since|weil|denn|bu
 _LATE = ("current", "new", "aktuell", "neu")
 _WORKED = re.compile(
     r"\b(?:invert\w*|flip\w*|mirror\w*|rotat\w*|turn(?! off| on)|zoom\w*|fit|reset"
-    r"|spiegel\w*|dreh\w*|kipp\w*|window|fenster\w*|lungenfenster|knochenfenster|vergroesser\w*)\b"
+    r"|spiegel\w*|dreh\w*|kipp\w*|window|fenster\w*|lungenfenster|knochenfenster|vergroesser\w*"
+    r"|brighter|darker|heller|dunkler|contrast|kontrast)\b"
 )
 """Words of commands on an image that is named by its time: "flip the prior"."""
+_WORKED_ON_OTHER = re.compile(
+    rf"{_WORKED.pattern}|%|\b(?:bigger|larger|smaller|groesser|kleiner|scroll\w*|play|slice|schicht"
+    r"|close|schliess\w*"
+    r"|(?:go|switch|jump|move|change|geh\w*|wechsel\w*|wechsle|spring\w*) (?:over )?"
+    r"(?:to|zu[mr]?|auf))\b"
+)
+_SAYS_OTHER = re.compile(
+    rf"\b(?:the|all|alle|das|die|den|dem) (?:other|anderen?)(?: {_SHOWN}\b| two\b| three\b|s\b"
+    rf"|(?=[ .,;!]*$| {_DONE_TO_IT}))"
+)
+"""Words for another image than the active one."""
+_SIDE_SAID = re.compile(
+    r"(?<!to the )(?<!nach )(?<!um )\b(left|right|links|rechts|linke[nsmr]?|rechte[nsmr]?)\b"
+    r"(?! ?(?:-|to|and|und) ?(?:left|right|links|rechts)\b)(?!herum)"
+)
+_STAYS = re.compile(
+    r"\b(?:don'?t|not|never|leave|leaving|keep|keeping|stays?|remains?|only|nicht|lass\w*|bleib\w*"
+    r"|nur)\b"
+)
+_ONE_BY_ONE = "Nothing was changed: say it for one viewport after the other."
+_PAIRS = (("left", "right"), ("top", "bottom"), ("prior", "current"), ("1", "2"))
+_OPPOSITE = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
 _EACH = r"\b(?:(?:in|on|of|for|auf|im|bei) )?(?:the )?(?:both|all|beiden?|allen?)(?: of the)?"
 _ALL_IMAGES = re.compile(rf"{_EACH} {_SHOWN}\w{{0,3}}(?= |$)")
 _IN_BOTH = re.compile(
@@ -634,8 +707,15 @@ def _read_words(text: str) -> Spoken | None:
         return alone  # what is decided before "hide the rest" was read by itself
     found = alone or _read_towards(text)
     if found is None:
-        return None
+        same = _FOLLOWS.fullmatch(small.strip()) and _SAME_ON.search(small)
+        return Spoken((), told=_WHAT) if same else None
     decisions = [call for call in found.calls if _decides(call)]
+    if _SAYS_OTHER.search(small) and not found.rest and not decisions:
+        if (calls := _with_other(found.calls)) is None:
+            return Spoken((), told=_WHICH) if found.sure else None
+        found = replace(found, calls=calls)
+    if not found.rest and not decisions and _loses_a_side(small, found.calls):
+        return Spoken((), told=_ONE_BY_ONE)
     if found.calls and _LATER.search(said):
         return Spoken((), told=_NOW)
     unclear = _A_PAIR_BEHIND.search(small) is not None
@@ -668,6 +748,58 @@ def _read_words(text: str) -> Spoken | None:
         and any("to" in c.arguments for c in found.calls)
     )
     return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
+
+
+def _loses_a_side(text: str, calls: tuple[SpokenCall, ...]) -> bool:
+    """Return whether a text names two viewports, and its commands have one: "400 40 left, ..."."""
+    if _STAYS.search(text):
+        return False  # "the right one to 85, leave the left where it is"
+    said = {"left" if one[1][0] == "l" else "right" for one in _SIDE_SAID.finditer(text)}
+    named_so = any(one.names or {"to", "finding"} & one.arguments.keys() for one in calls)
+    if len(said) < 2 or named_so or not all(map(_is_in_a_viewport, calls)):
+        return False
+    where = [str(one.arguments.get("viewport", "")) for one in calls]
+    valued = any(one.tool in (named.WINDOW, named.ZOOM, named.GO_TO) for one in calls)
+    lost = not {"left", "right"} <= {*where} and "all" not in where
+    return lost and (valued or (len(calls) > 1 and "" in where))
+
+
+def _with_other(calls: tuple[SpokenCall, ...]) -> tuple[SpokenCall, ...] | None:
+    """Return calls of which one is for the "other" viewport, which is that beside the one named.
+
+    None where that is not clear: the active viewport, say, is not the other one.
+    """
+    made: list[SpokenCall] = []
+    last, activated = "", False
+    for call in calls:
+        where = str(call.arguments.get("viewport", ""))
+        behind = (
+            last == "other"
+            and not where
+            and call.tool in _IN_A_VIEWPORT
+            and call.tool
+            not in (
+                named.LAYOUT,
+                named.SHOW,
+            )
+        )
+        if last and (where == "other" or behind):  # "invert the other one and fit it"
+            same = "active" if activated else "other"
+            where = same if last == "other" else _OPPOSITE.get(last, "")
+            if not where:
+                return None
+            call = replace(call, arguments={**call.arguments, "viewport": where})
+        if where:
+            last = "other" if where == "active" else where
+            # As a click would; then it is the active one, and the other one is another.
+            activated |= call.tool == named.COMMAND or bool({"to", "finding"} & {*call.arguments})
+        made.append(call)
+    linked = any(
+        str(one.arguments.get("command", "")).startswith(("link", "next")) for one in calls
+    )
+    said = last or linked or any({"layout", "what"} & one.arguments.keys() for one in calls)
+    lost = any(_is_in_a_viewport(one) for one in calls)
+    return None if lost and not said else tuple(made)
 
 
 def _decided_there(text: str, there: list[re.Match[str]]) -> Spoken | None:
@@ -1167,8 +1299,13 @@ def _guessed_parts(text: str, *, statements: bool) -> list[_Learned]:
     found: list[_Learned] = []
     subject, stated = "", False
     for clause in clauses:
-        said = _IT.sub(f"the {subject}", clause, count=1) if subject else clause
+        in_viewport = bool(found) and "viewport" in found[-1].calls[-1].arguments
+        study = f"the {subject}" if not (in_viewport and _STUDY.fullmatch(subject)) else "it"
+        said = _IT.sub(study, clause, count=1) if subject else clause
         one = _read_clause(said)
+        if one is not None:
+            before = [earlier.calls for earlier in found]
+            one = replace(one, calls=_of_last_viewport(one.calls, folded(clause), before))
         if one is not None and one.probability >= _LIKELY:
             found.append(one)
         elif not statements or "?" in text or one is not None or not _is_stated(clause):
@@ -1218,6 +1355,8 @@ def _known_names(text: str) -> list[str]:
 
 def _guessed(text: str) -> _Learned | None:
     """Return the one command that a text most likely gives."""
+    if _FOLLOWS.fullmatch(folded(text)):
+        return None
     likeliest = intents.guess(text)
     if likeliest.intent == NONE or likeliest.probability < _PERHAPS:
         return None
@@ -1225,6 +1364,8 @@ def _guessed(text: str) -> _Learned | None:
         return None
     entry: dict[str, Any] = _intents()[likeliest.intent]
     slots = _slots(likeliest, folded(text), entry)
+    if likeliest.intent == "window_values" and re.search(r"\d ?(?:%|prozent|per ?cent)", text):
+        return None
     if likeliest.intent == "finding_reopen" and not re.search(_whole("<undecides>"), folded(text)):
         return None
     needed = next((w for start, w in _NEEDED.items() if likeliest.intent.startswith(start)), "")
@@ -1323,8 +1464,9 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
     counted = any(str(value).endswith(" n") for value in entry["arguments"].values())
     if counted and "n" not in slots and len(numbers) == 1:
         slots["n"] = numbers[0]
-    if re.search(rf"{re.escape(slots.get('f', ' '))} ?(?:%|per ?cent|prozent)", text):
-        slots["f"] += "%"
+    factor = slots.get("f", "")
+    if factor and re.search(rf"{re.escape(factor)} ?(?:%|per ?cent|prozent)", text):
+        slots["f"] = f"{factor}%"
     if likeliest.intent == "window_preset":
         preset = slots.get("preset", text)
         spelt = " ".join(map(intents.spelt, preset.split()))
@@ -1595,6 +1737,13 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
 
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
     clause = clause.rstrip(" .,!?")
+    if (alone := _alone(clause)) is not None:
+        return (alone,)
+    if (series := _OF_SERIES.search(clause)) is not None:
+        found = _called(clause[: series.start()]) or ()
+        if found and all(one.tool != named.SHOW and _is_in_a_viewport(one) for one in found):
+            where = {"viewport": f"series {series['number'] or series['name']}"}
+            return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
     if (both := _IN_BOTH.search(clause)) is not None:
         found = _called(f"{clause[: both.start()]}{clause[both.end() :]}")
         if found and all(map(_is_of_findings, found)) and _names_are_known(Spoken(found)):
@@ -1607,6 +1756,8 @@ def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
         return in_all if in_all and [one.tool for one in in_all] == [found[0].tool] else found
     said = _VIEWPORT.search(clause) or _ALL_IMAGES.search(clause)
     found = _placed(clause, said) if said is not None else None
+    if not found and (beside := _ADVERB.search(clause)) and _CHANGED.match(clause):
+        found = _placed(clause, beside)
     if (found := found or _called(clause)) is None and (said := _BOTH.search(clause)) is not None:
         # "Both lungs" is what is to be outlined, and no window.
         named_only = set(words_of(clause)) <= known_words() and len(clause.split()) == 2
@@ -1614,16 +1765,34 @@ def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
     return found
 
 
+def _alone(clause: str) -> SpokenCall | None:
+    """Return the command to show one image without the others, if a clause says only that."""
+    said = _ALONE.fullmatch(clause)
+    if said is None or not (said["only"] or said["alone"]):
+        return None
+    if said["new"]:
+        return SpokenCall(named.LAYOUT, {"layout": "current"})
+    place = said["year"] or said["of"] or said["number"] or (said["side"] and _place(said["side"]))
+    return SpokenCall(named.LAYOUT, {"layout": "maximised", "viewport": place or "prior"})
+
+
 def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
     """Return the commands of a clause that names a viewport, `said`, by its place."""
     place = next((text for text in said.groups() if text), "")
     where = _where(said)
-    timed = bool(said.groupdict().get("time"))
-    works = not timed or _WORKED.search(clause)  # not "close the prior", "compare with the old one"
+    groups = said.groupdict()
+    elsewhere = bool(groups.get("else"))
+    # Not "close the prior", "compare with the old one", "hide the other ones".
+    worked = _WORKED_ON_OTHER if elsewhere else _WORKED
+    works = not (groups.get("time") or elsewhere) or worked.search(clause)
+    in_it = not (elsewhere or groups.get("adverb")) or re.match(r"(?:on|in|auf|im) ", said[0])
+    dated = groups.get("year") or groups.get("of")
     for other in ("viewport", "it", ""):
         whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
         found = _called(" ".join(whole.split())) or ()
-        of_findings = all(map(_is_of_findings, found))
+        of_findings = in_it and all(map(_is_of_findings, found))
+        if dated and any(one.arguments.get("layout") == "active" for one in found):
+            continue  # "go to the film of 2022" shows it
         if place and found and of_findings and not other and _names_are_known(Spoken(found)):
             return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
         if [one.arguments for one in found] == [{"command": "full screen"}] and place:
@@ -1640,6 +1809,8 @@ def _where(said: re.Match[str]) -> dict[str, Any]:
         return {"viewport": "current" if time.startswith(_LATE) else "prior"}
     if found.get("both"):
         return {"viewport": "all"}
+    if found.get("else"):
+        return {"viewport": "other"}
     place = next((text for text in said.groups() if text), "")
     return {"viewport": _place(place) if place else "all"}
 
@@ -1661,7 +1832,11 @@ def _viewport(said: str) -> str:
         return "all"
     if number := re.search(r"\d+", said):
         return number.group()
+    if re.search(r"\b(?:other|andere\w?)\b", said):
+        return "other"
     where = _place(said)
+    if {"left", "right"} <= {*where.split()}:
+        raise _NotMeant
     return where if where != said or said in _PLACES else ""
 
 
@@ -1677,7 +1852,7 @@ def _is_of_findings(call: SpokenCall) -> bool:
 def _is_in_a_viewport(call: SpokenCall) -> bool:
     """Return whether a call is about one viewport, whichever finding is selected."""
     if call.tool == named.LAYOUT:
-        return call.arguments["layout"] == "maximised"
+        return call.arguments["layout"] in ("maximised", "active")
     return call.tool in _IN_A_VIEWPORT and not {"to", "finding"} & call.arguments.keys()
 
 
@@ -1724,8 +1899,6 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
     """
     arguments = {name: _value(value, found) for name, value in said.items()}
     viewport = found.get("vp", "")
-    if viewport == "other":
-        raise _NotMeant
     if viewport and (where := _viewport(viewport)):
         arguments["viewport"] = where
     kept = {name: value for name, value in arguments.items() if value is not None}

@@ -270,6 +270,43 @@ def _each_hidden(found: re.Match[str]) -> str:
     return f"{verb} {found['eins']} {particle}, {verb} {found['zwei']} {particle}"
 
 
+_PAIR = r"(-?\d+(?:[.,]\d+)?)(?: ?/ ?| ?, ?| x | )(-?\d+(?:[.,]\d+)?)"
+_SIDE = (
+    r"((?:(?:on|in) the |in )?(?:left|right)(?: (?:one|side|image|film|viewport))?"
+    r"|links|rechts|(?:im )?(?:linken|rechten)(?: (?:bild|fenster))?)"
+)
+_TWO_WINDOWS = re.compile(
+    rf"(?:please |bitte )?(?:set )?(?:the )?(?:windows?|windowing|fenster) {_PAIR} {_SIDE}"
+    rf"(?: and|,(?: and)?| und|,? und) (?:window |fenster )?{_PAIR} {_SIDE}"
+    r"(?: please| bitte)?[ .!]*",
+    re.IGNORECASE,
+)
+"""As in "window 1500 -600 right and 400 40 left"."""
+_MORE_OF_ONE = re.compile(
+    r"(?P<all>(?P<verb>make|mach|mache) (?:both|them both|all|beide|alle)\b[^,;.]*?"
+    r"\b(?P<how>brighter|darker|bigger|larger|smaller|heller|dunkler|größer|kleiner))"
+    r",? (?:and|und) "
+    r"(?P<one>(?:the|das|die) (?:left|right|linke|rechte)(?: (?:one|image|film|bild))?)"
+    r"(?:(?: even| still| noch)?(?: (?:a|ein))?(?: (?:bit|little|bisschen|etwas))?)?"
+    r" (?:more|mehr)[ .!]*",
+    re.IGNORECASE,
+)
+"""As in "make both brighter, and the right one a bit more"."""
+
+
+def _each_window(said: re.Match[str]) -> str:
+    """Return two windows with the names of their numbers, which stand in the same order."""
+    one, other, side, one_2, other_2, side_2 = said.groups()
+    center_first = "-" in one + one_2
+    if center_first and "-" in other + other_2:
+        return said[0]
+    first, last = ("center", "width") if center_first else ("width", "center")
+    return (
+        f"window {first} {one} {last} {other} {side}, "
+        f"window {first} {one_2} {last} {other_2} {side_2}"
+    )
+
+
 _SIDES_IN_A_ROW = re.compile(
     r"\b(left|right|links|rechts) (?=(?:the |die |das )?(?:new|old|current|prior|neu|alt"
     r"|aktuell)\w*\b)",
@@ -322,6 +359,10 @@ def _with_number(found: re.Match[str]) -> str:
 def plain(text: str) -> str:
     """Return a text with digits for numbers, and without turns of phrase that say nothing more."""
     text = _ORDINAL.sub(_with_number, text)
+    if found := _TWO_WINDOWS.fullmatch(text):
+        text = _each_window(found)
+    if found := _MORE_OF_ONE.fullmatch(text):
+        text = f"{found['all']}, {found['verb']} {found['one']} {found['how']}"
     text = _ZOOM_THERE.sub(r"\g<before> darauf zoomen", text)
     text = _VERB_THEN.sub(r"\g<and> dann \g<verb>", text)
     text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)

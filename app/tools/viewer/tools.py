@@ -49,7 +49,7 @@ _VIEWPORT = Field(
     default="",
     max_length=_LINE,
     description='The viewport: its number from 1, "left", "top right" and so on, "prior", '
-    '"current" or "all"; empty for the active one.',
+    '"current", "other" or "all"; empty for the active one.',
 )
 _NAME = 'The finding: its label, its id, or "selected".'
 
@@ -124,8 +124,8 @@ class LayoutInput(ToolInput):
         max_length=40,
         description='Rows x columns ("1x2"), "1+2", "maximised", "protocol" for the hanging '
         'protocol that suits, "prior" for the shown study beside its prior ("prior 2021" for '
-        'that of a year), "current" for it alone, "both" for all viewports again after '
-        '"maximised", "swap" to exchange two viewports.',
+        'that of a year), "current" for it alone, "active" to make a viewport that, "both" for '
+        'all viewports again after "maximised", "swap" to exchange two viewports.',
     )
     viewport: str = _VIEWPORT
 

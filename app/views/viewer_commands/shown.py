@@ -65,6 +65,10 @@ class ShownState:
             return self._of_time(where)
         if _YEAR.fullmatch(where):
             return self._of_year(where)
+        if where == "other":
+            return [self._other()]
+        if where.startswith("series "):
+            return self._of_series(where.removeprefix("series "))
         words = where.split()
         if words and all(one in ("left", "right", "top", "bottom") for one in words):
             there = [one for one in screen.viewports if {*words} <= {*self.place(one).split()}]
@@ -181,6 +185,48 @@ class ShownState:
             return [self._window.viewports.active]
         if not there:
             raise ToolRetry(f"no viewport shows a study of {year}", remedy="Show it first.")
+        return [self._window.viewports.frame_of(one) for one in there]
+
+    def _other(self) -> ViewportFrame:
+        """Return the one viewport beside the active one that shows an image.
+
+        Raises:
+            ToolRetry: There is none, or there are several.
+        """
+        screen = self._workspace.layout.screen
+        others = [
+            one
+            for one in screen.visible
+            if one is not self._workspace.viewport and one.acquired is not None
+        ]
+        if len(others) == 1:
+            return self._window.viewports.frame_of(others[0])
+        if not others:
+            raise ToolRetry("no other viewport shows an image", remedy="Name the viewport.")
+        numbers = [str(screen.viewports.index(one) + 1) for one in others]
+        raise ToolRetry(
+            "several viewports are meant by “other”",
+            remedy=f"Say which: viewport {' or '.join(numbers)}, or click it.",
+        )
+
+    def _of_series(self, name: str) -> list[ViewportFrame]:
+        """Return the viewports that show a series of a number, or with words in its description.
+
+        As `_of_time` chooses among them.
+        """
+        series_of, words = self._workspace.studies.series_of, set(name.split())
+        there: list[Viewport] = []
+        for one in self._workspace.layout.screen.viewports:
+            series = series_of(one.acquired) if one.acquired is not None else None
+            if series is None:
+                continue
+            described = set(re.findall(r"\w+", series.description.casefold()))
+            if name == str(series.number) if name.isdigit() else words <= described:
+                there.append(one)
+        if self._workspace.viewport in there:
+            return [self._window.viewports.active]
+        if not there:
+            raise ToolRetry(f"no viewport shows the series “{name}”", remedy="Show it first.")
         return [self._window.viewports.frame_of(one) for one in there]
 
     # Findings

@@ -18,7 +18,7 @@ from app.imaging.types import Content, Instance, Series, Study, Window
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.finding_names import HERE, SELECTED, words_of
 from app.tools.viewer import tools as named
-from app.tools.viewer.commands import COMMANDS, REPEATED, TEXTS, UNDOING
+from app.tools.viewer.commands import COMMANDS, IN_EACH, OF_ONE, REPEATED, TEXTS, UNDOING
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.corner_text import Detail
 from app.views.translation import tr
@@ -56,6 +56,8 @@ _DETAILS = {
     "hide names": Detail.NO_NAMES,
     "hide image texts": Detail.NONE,
 }
+
+_LAID_OUT = ("maximised", "active", "both", "protocol", "prior", "current", "swap")
 
 Area = tuple[float, float, float, float]
 
@@ -358,15 +360,18 @@ class ViewCommands:
             raise ToolRetry(why, remedy="Choose it in the list of studies, or open it.")
         return found[0]
 
-    def _lay_out(self, arguments: JsonDict, _context: ToolContext) -> None:
+    def _lay_out(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer | None:
         name = str(arguments["layout"]).casefold().replace(" ", "").replace("×", "x")
         layout = self._workspace.layout
         if name in LAYOUTS:
             self._window.viewports.show_layout(name)
         elif name == "maximised":
-            if len(layout.screen.viewports) > 1:
-                layout.activate(self._shown.frames(str(arguments.get("viewport", "")))[0].viewport)
-                layout.maximise(True)
+            self._maximise(str(arguments.get("viewport", "")))
+        elif name == "active":
+            viewport = self._shown.one_frame(str(arguments.get("viewport", ""))).viewport
+            layout.activate(viewport)
+            number = layout.screen.viewports.index(viewport) + 1
+            return ViewerAnswer(f"Viewport {number} is the active one.", {"active": number})
         elif name == "both":
             if layout.maximised:
                 layout.maximise(False)
@@ -388,10 +393,24 @@ class ViewCommands:
         else:
             raise ToolRetry(
                 f"there is no layout “{name}”",
-                remedy=", ".join(
-                    (*LAYOUTS, "maximised", "both", "protocol", "prior", "current", "swap")
-                ),
+                remedy=", ".join((*LAYOUTS, *_LAID_OUT)),
             )
+        return None
+
+    def _maximise(self, where: str) -> None:
+        """Show one viewport alone; where none shows the prior that is meant, show that alone."""
+        layout = self._workspace.layout
+        try:
+            viewport = self._shown.frames(where)[0].viewport
+        except ToolRetry:
+            if where != "prior" and not re.fullmatch(r"\d{4}", where):
+                raise
+            prior = self._image_named("prior" if where == "prior" else f"prior {where}")
+            layout.arrange(LAYOUTS["1x1"])
+            layout.active.show(prior)
+            return
+        layout.activate(viewport)
+        layout.maximise(True)
 
     def _hang_prior(self, what: str) -> None:
         """Show the study that is read at the left and its prior at the right."""
@@ -498,9 +517,16 @@ class ViewCommands:
         active, where = layout.active, str(arguments.get("viewport", ""))
         answer: ViewerAnswer | None = None
         said: list[str] = []
-        if (times := arguments.get("times", 1)) > 1 and name.startswith(("undo", "redo")):
-            return self._undo(name, times)
-        for frame in self._shown.frames(where):
+        if name in UNDOING:
+            times = int(arguments.get("times", 1))
+            return self._undo(name, times) if times > 1 else self._menu(name)
+        frames = self._shown.frames(where)
+        if len(frames) > 1 and not name.startswith(IN_EACH):
+            if name in OF_ONE:
+                raise ToolRetry(f"several viewports are meant by “{where}”", remedy="Name one.")
+            return self._menu(name)  # what is of the whole window is done once
+        times = arguments.get("times", 1)
+        for frame in frames:
             layout.activate(frame.viewport)  # as a click would: menus work on the active one
             for _ in range(times if name.startswith(REPEATED) else 1):
                 answer = self._menu(name)

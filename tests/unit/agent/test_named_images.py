@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from app.agent.planning import ToolPlan
+from app.agent.planning.placed_images import image_in
 from app.agent.planning.plan import OpenImage, Step
 from app.agent.repeated_calls import NAME as REPEATED
 from tests.unit.agent.test_steps_of_packs import COMPARE, OUTLINE, RATIO, decided
 
 FILMS = {"": "left", "image-1": "left", "image-2": "right"}
+# The left one is the active one, and the other one is it once something was done to that.
 VIEWPORTS = {
     "": "left",
     "1": "left",
@@ -27,7 +29,7 @@ VIEWPORTS = {
     "current": "left",
     "2024": "left",
     "all": "both",
-} | dict.fromkeys(("2", "right", "prior", "2022"), "right")
+} | dict.fromkeys(("2", "right", "prior", "2022", "other", "active"), "right")
 TOOLS = {RATIO: "measure", OUTLINE: "outline", COMPARE: "compare", "chest_xray_classifier": "look"}
 VIEWS = {"viewer_zoom": "zoom", "viewer_window": "window", "viewer_go_to": "goto"}
 MOST_MISSED = 12
@@ -94,3 +96,10 @@ def test_each_request_is_done_on_the_film_that_it_names(name: str, drawn: tuple[
     assert [text for text, result in results.items() if result == "wrong film"] == []
     missed = [text for text, result in results.items() if result == "missed"]
     assert len(missed) <= MOST_MISSED, missed
+
+
+def test_the_other_viewport_has_the_image_that_is_not_active():
+    one, two = {"image": "image-1", "active": True}, {"image": "image-2", "active": False}
+    assert image_in("other", {"viewports": [one, two]}) == "image-2"
+    assert image_in("other", {"viewports": [one, two, two]}) == ""
+    assert image_in("other", {"viewports": [one]}) == ""

@@ -262,3 +262,215 @@ def test_what_dictation_parts_is_joined():
     name = read("geh mal zum Rund Herd")
     assert name is not None
     assert [one.arguments for one in name.calls] == [{"finding": "rundherd"}]
+
+
+def read_as(text: str) -> list[tuple[str, str]]:
+    """What each command of a text does, and in which viewport."""
+    made: list[tuple[str, str]] = []
+    for call in calls(text):
+        said = {key: value for key, value in call.arguments.items() if key != "viewport"}
+        does = " ".join(str(value) for _, value in sorted(said.items()))
+        made.append((does, str(call.arguments.get("viewport", ""))))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        (
+            "invert the right one, zoom to 150 % there and flip the left",
+            [("invert", "right"), ("150.0", "right"), ("flip left-right", "left")],
+        ),
+        (
+            "flip the left and zoom the right to 150 %",
+            [("flip left-right", "left"), ("1.5", "right")],
+        ),
+        (
+            "spiegle links und zoome rechts auf 150 %",
+            [("flip left-right", "left"), ("150.0", "right")],
+        ),
+        (
+            "rechts invertieren, links spiegeln, beide auf 200 %",
+            [("invert", "right"), ("flip left-right", "left"), ("200.0", "all")],
+        ),
+    ],
+)
+def test_a_percent_sign_may_stand_behind_a_space(text: str, done: list[tuple[str, str]]):
+    assert read_as(text) == done
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("invert the other one", [("invert", "other")]),
+        ("rotate the other one", [("rotate right", "other")]),
+        ("flip the other", [("flip left-right", "other")]),
+        ("zoom in on the other one", [("zoom in", "other")]),
+        ("make the other one brighter", [("brighter", "other")]),
+        ("das andere Bild invertieren", [("invert", "other")]),
+        ("das andere invertieren", [("invert", "other")]),
+        ("den anderen spiegeln", [("flip left-right", "other")]),
+        (
+            "invert the left one and flip the other one",
+            [("invert", "left"), ("flip left-right", "right")],
+        ),
+        (
+            "make the prior brighter and the other one darker",
+            [("brighter", "prior"), ("darker", "current")],
+        ),
+        # Once it was inverted it is the active one.
+        ("invert the other one and flip it", [("invert", "other"), ("flip left-right", "active")]),
+        ("make the other one brighter and fit", [("brighter", "other"), ("fit", "other")]),
+        ("hide the nodule on the other one", [("hide nodule", "other")]),
+    ],
+)
+def test_the_other_one_is_not_the_active_one(text: str, done: list[tuple[str, str]]):
+    assert read_as(text) == done
+
+
+@pytest.mark.parametrize("text", ["invert the other two", "alle anderen invertieren"])
+def test_what_is_not_done_to_the_active_one_instead_is_asked_back(text: str):
+    spoken = read(text)
+    assert spoken is not None
+    assert spoken.calls == ()
+    assert spoken.told == "Nothing was changed: say which of the two is meant."
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("das rechte spiegeln", [("flip left-right", "right")]),
+        ("mach die rechte größer", [("zoom in", "right")]),
+        ("links heller", [("brighter", "left")]),
+        (
+            "rechts invertieren, links spiegeln",
+            [("invert", "right"), ("flip left-right", "left")],
+        ),
+        (
+            "links Lungenfenster, rechts Knochenfenster",
+            [("lungen", "left"), ("knochen", "right")],
+        ),
+        ("nach rechts drehen", [("rotate right", "")]),
+        ("zoom auf den Erguss links", [("erguss links", "")]),
+    ],
+)
+def test_german_words_for_sides_name_viewports(text: str, done: list[tuple[str, str]]):
+    assert read_as(text) == done
+
+
+@pytest.mark.parametrize(
+    ("text", "windows"),
+    [
+        ("window 1500 -600 right and 400 40 left", [(-600, 1500, "right"), (40, 400, "left")]),
+        (
+            "window 3000/2000 on the right and 4000/1500 on the left",
+            [(2000, 3000, "right"), (1500, 4000, "left")],
+        ),
+        (
+            "window -600 1500 on the right, 40 400 on the left",
+            [(-600, 1500, "right"), (40, 400, "left")],
+        ),
+        ("Fenster 400 40 links und 1500 -600 rechts", [(40, 400, "left"), (-600, 1500, "right")]),
+        ("W 400 L 40 links, W 1500 L -600 rechts", [(40, 400, "left"), (-600, 1500, "right")]),
+    ],
+)
+def test_two_windows_are_those_of_their_viewports(text: str, windows: list[tuple[int, int, str]]):
+    said = [one.arguments for one in calls(text)]
+    assert [(one["center"], one["width"], one["viewport"]) for one in said] == windows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "window 400 40 left and the right one 1500 -600",
+        "lung window right, 400 40 left",
+        "zoom left to 150 % and right to 200 %",
+        "invert left and flip right",
+    ],
+)
+def test_what_is_read_of_one_of_two_viewports_only_is_not_done(text: str):
+    spoken = read(text)
+    assert spoken is not None
+    assert spoken.calls == ()
+    assert spoken.told == "Nothing was changed: say it for one viewport after the other."
+
+
+@pytest.mark.parametrize(
+    ("text", "viewport"),
+    [
+        ("go to the left one", "left"),
+        ("geh zum linken", "left"),
+        ("activate viewport 2", "2"),
+        ("go to viewport 2", "2"),
+        ("click the right one", "right"),
+        ("go to the other one", "other"),
+        ("geh zur rechten Seite", "right"),
+        ("select viewport 2", "2"),
+    ],
+)
+def test_to_go_to_a_viewport_selects_no_finding(text: str, viewport: str):
+    assert read_as(text) == [("active", viewport)]
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        (
+            "put the current in viewport 3 and zoom to 200 % there",
+            [("current", "3"), ("200.0", "3")],
+        ),
+        ("put the current in viewport 3 and invert it there", [("current", "3"), ("invert", "3")]),
+        ("put the prior in viewport 3 and invert it", [("prior", "3"), ("invert", "3")]),
+        (
+            "leg die Voraufnahme in Ansicht 3 und invertiere sie",
+            [("prior", "3"), ("invert", "3")],
+        ),
+    ],
+)
+def test_there_is_where_something_was_put(text: str, done: list[tuple[str, str]]):
+    assert read_as(text) == done
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("show the 2022 film alone", ("maximised", "2022")),
+        ("only the 2022 one", ("maximised", "2022")),
+        ("show only the prior", ("maximised", "prior")),
+        ("just the prior please, full screen", ("maximised", "prior")),
+        ("nur die Voraufnahme zeigen", ("maximised", "prior")),
+        ("die alte alleine", ("maximised", "prior")),
+        ("only the right one", ("maximised", "right")),
+        ("zeig nur 2022", ("maximised", "2022")),
+        ("show just the current", ("current", "")),
+    ],
+)
+def test_an_image_alone_swaps_nothing(text: str, done: tuple[str, str]):
+    assert read_as(text) == [done]
+
+
+@pytest.mark.parametrize(
+    "text", ["now the other one", "and on the other one", "and the left", "the same for the prior"]
+)
+def test_a_follow_up_that_only_names_an_image_is_no_command(text: str):
+    spoken = read(text)
+    assert spoken is None or (spoken.calls == () and spoken.told)
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("abdomen window for the lung series", ("abdomen", "series lung")),
+        ("lung window for series 3", ("lung", "series 3")),
+        ("go to image 80 of series 3", ("80", "series 3")),
+    ],
+)
+def test_a_series_is_meant_where_it_is_shown(text: str, done: tuple[str, str]):
+    assert read_as(text) == [done]
+
+
+def test_more_for_one_of_two_is_done_after_both():
+    assert read_as("make both brighter, and the right one a bit more") == [
+        ("brighter", "all"),
+        ("brighter", "right"),
+    ]
