@@ -546,7 +546,11 @@ def test_it_is_what_was_spoken_of_last_and_is_asked_where_that_is_another(room: 
     room.ask("invert")
     room.ask("accept it")
     assert states(room)["id-A"] == "accepted"
+    room.ask("what is the weather like?")
+    room.ask("reject it")
+    assert states(room)["id-A"] == "accepted"
     room.workspace.annotations.select("id-D")  # as a click does
+    room.ask("what is the weather like?")
     room.ask("reject it")
     assert states(room)["id-D"] == "rejected"
 

@@ -92,7 +92,8 @@ class Planner:
         if (again := self._same_again(question, scene)) is not None:
             return again
         if len(scene.images) > 1 and only_goes_on(question):
-            return Intent(question, scene, plan=Reply(_NOT_READ.format(text=question)))
+            read = self._interpret(question, scene)
+            return replace(read, plan=Reply(_NOT_READ.format(text=question)))
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
@@ -363,7 +364,7 @@ def _decides_on_another(spoken: Spoken, scene: Scene) -> bool:
     if any(call.names for call in spoken.calls):
         return False
     meant = {word for label in scene.shown.get("it", ()) for word in words_of(str(label))}
-    if _nothing_was_done(scene):
+    if _nothing_was_done(scene) and not scene.shown.get("it_was_clicked"):
         return True  # what was not understood may have been about another finding
     said = [one.text for one in reversed(scene.earlier) if one.role == "user"]
     for text in said[:_MOST_BEFORE]:

@@ -408,6 +408,7 @@ class ShownState:
         ]
         if it := self.it():
             state["it"] = [one.label for one in it[:MOST_FINDINGS]]
+            state["it_was_clicked"] = self._spoken_of[1] != workspace.annotations.selected
         if pointed := self._window.canvas.clicked:
             state["pointed_at"] = dict(zip("xy", pointed[-1], strict=True))
         return state
