@@ -60,6 +60,16 @@ _WRONG = frozenset(
     [
         "Export the findings to a spreadsheet",  # asks back: there is no such command
         "hide that lung outline",  # hides both
+        "viewport 2 to slice 80",  # done; the active viewport is checked
+        "rechts auf Schicht 100 bitte",  # done; the active viewport is checked
+        "im rechten Fenster Lungenfenster, und beide koppeln beim Scrollen",  # done, as above
+        "lowest slice of the heart",  # it lies on one slice of the scene
+        "letzte Schicht, auf der der Erguss noch drauf ist",  # it lies on one slice of the scene
+        "where does the effusion start? go to its first slice",  # others are asked
+        "don't need the 2022 film any more, take it off the screen",  # nothing is selected
+        "alle annehmen außer dem Rundherd, den ablehnen",  # refused
+        "this one's fine, accept",  # refused
+        "Rechteck aufziehen, die zwei Klicks sind die Ecken",  # the tool is in hand
         "die Lunge ausblenden",  # hides both
         "Blende den einen Lungenflügel aus.",  # hides both
         "I can't see the vessels under the heart contour, turn it off",  # asks which finding

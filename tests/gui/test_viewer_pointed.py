@@ -553,6 +553,14 @@ def test_it_is_what_was_spoken_of_last_and_is_asked_where_that_is_another(room: 
     room.ask("what is the weather like?")
     room.ask("reject it")
     assert states(room)["id-D"] == "rejected"
+    room.ask("zoom to the heart")
+    room.workspace.annotations.select("id-E")  # what is clicked is meant, whatever was named before
+    room.ask("accept this one")
+    assert states(room)["id-E"] == "accepted"
+    room.workspace.annotations.select("id-D")
+    room.ask("what about the nodule?")
+    room.ask("accept it")
+    assert states(room)["id-D"] == "rejected"
 
 
 @pytest.mark.parametrize("room", ["two"], indirect=True)

@@ -364,10 +364,11 @@ def _decides_on_another(spoken: Spoken, scene: Scene) -> bool:
     if any(call.names for call in spoken.calls):
         return False
     meant = {word for label in scene.shown.get("it", ()) for word in words_of(str(label))}
-    if _nothing_was_done(scene) and not scene.shown.get("it_was_clicked"):
+    since = scene.shown.get("questions_since_click", _MOST_BEFORE + 1)
+    if _nothing_was_done(scene) and since > _MOST_BEFORE:
         return True  # what was not understood may have been about another finding
     said = [one.text for one in reversed(scene.earlier) if one.role == "user"]
-    for text in said[:_MOST_BEFORE]:
+    for text in said[: min(since, _MOST_BEFORE)]:
         before = _spoken(text, scene)
         done = before is not None and before.calls
         names = (name for call in done for name in call.names) if done else [text]
@@ -455,6 +456,8 @@ def _on_named_image(spoken: Spoken, question: str, scene: Scene) -> tuple[Spoken
         return spoken, ""
     if image_choice(spoken.rest, scene.images, scene.shown).placed is not None:
         return spoken, ""
+    if not which.ids and not (which.placed.by_place or re.search(r"\d{4}", which.placed.said)):
+        return spoken, ""  # "the second one I clicked" is no image
     current = scene.images[0].get("id") if scene.images else ""
     if which.only_id and which.only_id == current and not spoken.perhaps:
         return spoken, ""

@@ -113,7 +113,8 @@ _ASKED_FOR = re.compile(
 )
 """Words of a clause that asks for what is drawn then: "outline the heart, then hide it"."""
 _LOOKS_FOR = re.compile(
-    r"\b(?:look\w*|check\w*)\b.* for\b|\bnach\b.* (?:schau|such|guck|seh)\w*|\bschau\w*\b.* nach\b"
+    r"\b(?:look\w*|check\w*)\b.* for\b(?! \w+sel(?:f|ves))"
+    r"|\bnach\b.* (?:schau|such|guck|seh)\w*|\bschau\w*\b.* nach\b"
 )
 _MAKES_FIRST = re.compile(
     r"(?:(?:please|bitte|can you|could you) )?(?:(?:outline|segment|contour|delineate|measure|draw"
@@ -1105,7 +1106,8 @@ def _drops_a_request(text: str, found: Spoken) -> bool:
     if any(_LOOKS_FOR.search(one) and _clause(one) is None for one in clauses):
         return True
     asked = (one for one in clauses if _ASKED_FOR.search(one))
-    return any((set(words_of(one)) & known_words()) - said for one in asked)
+    # "Put a measurement on" names what the command does.
+    return any((set(words_of(one)) & known_words()) - said - {"length"} for one in asked)
 
 
 def _read_towards(text: str) -> Spoken | None:

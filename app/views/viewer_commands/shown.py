@@ -43,6 +43,10 @@ class ShownState:
         self._window = window
         self._workspace = window.workspace
         self._spoken_of: tuple[list[str], str | None] = ([], None)
+        self.commanding = False
+        self._asked_since_click: int | None = None
+        self._workspace.annotations.changed.connect(self._forget_removed)
+        self._workspace.annotations.selection_changed.connect(self._note_click)
 
     # Viewports
 
@@ -261,7 +265,22 @@ class ShownState:
         before may be meant as well.
         """
         ids = [*(self._spoken_of[0] if also else ()), *(one.id for one in findings)]
+        self._asked_since_click = None
         self._spoken_of = (ids, self._workspace.annotations.selected)
+
+    def _note_click(self, finding_id: str) -> None:
+        if finding_id and not self.commanding:
+            self._asked_since_click = 0
+
+    def end_run(self) -> None:
+        """Note that a question was answered."""
+        if self._asked_since_click is not None:
+            self._asked_since_click += 1
+
+    def _forget_removed(self) -> None:
+        ids, selected = self._spoken_of
+        if any(self._workspace.annotations.get(one) is None for one in ids):
+            self._spoken_of = ([], selected)
 
     def it(self) -> list[Finding]:
         """Return the findings in the viewports that "it" means: those spoken of, or selected."""
@@ -408,7 +427,8 @@ class ShownState:
         ]
         if it := self.it():
             state["it"] = [one.label for one in it[:MOST_FINDINGS]]
-            state["it_was_clicked"] = self._spoken_of[1] != workspace.annotations.selected
+            if self._asked_since_click is not None:
+                state["questions_since_click"] = self._asked_since_click
         if pointed := self._window.canvas.clicked:
             state["pointed_at"] = dict(zip("xy", pointed[-1], strict=True))
         return state

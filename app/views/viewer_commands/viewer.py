@@ -210,8 +210,12 @@ class ViewerCommands(QObject):
         if "about" in arguments and arguments["about"] != self._about(arguments["command"]):
             raise ToolFailed("something else was done meanwhile", remedy="Ask again.")
         before, told, seen = self._view(), self.shown.told(), self._studies_shown()
-        with self._workspace.commands.of_run(context.run_id):
-            made = self._do[command](arguments, context)
+        self.shown.commanding = True
+        try:
+            with self._workspace.commands.of_run(context.run_id):
+                made = self._do[command](arguments, context)
+        finally:
+            self.shown.commanding = False
         self._runs.setdefault(context.run_id, set()).update(self._studies_shown() - seen)
         change = None
         if arguments.get("command") not in UNDOING:
@@ -314,6 +318,7 @@ class ViewerCommands(QObject):
     def end_run(self, run_id: str) -> None:
         """Join what a run did to one step: its commands, and the findings of its tools."""
         self._runs.pop(run_id, None)
+        self.shown.end_run()
         self._workspace.commands.join_run(run_id, tr("What the assistant did"))
 
     def _when_shown(self, then: Callable[[], object], left: float = _LONGEST_S) -> None:
