@@ -37,7 +37,7 @@ _PLACED = re.compile(
     rf"(?:one|viewport|view|pane|ansicht|{NOUN})(?!\w)"
     r"|\b(?:the\s+)?(?P<bare>left|right|linke[ns]?|rechte[ns]?)(?:[ -]hand)?\s+"
     r"(?:viewport|pane|ansicht|image|film|radiograph|x-?ray|bild|aufnahme|thorax)(?!\w)"
-    r"|\b(?:the|das|die|dem|der)\s+(?P<other>other|andere[nr]?)\s+"
+    r"|\b(?:the|das|die|dem|der)\s+(?:other|andere[nr]?)\s+"
     r"(?:viewport|pane|ansicht|image|film|radiograph|x-?ray|bild|aufnahme)(?!\w)"
     r"|\b(?:the|das|die|dem|der)\s+(?:older|old|prior|earlier|alten?|älteren?|aelteren?|frühere[ns]?)"
     r"\s+(?:film|study|radiograph|x-?ray|cxr|aufnahme|studie)(?!\w)"
@@ -72,7 +72,7 @@ _BARE_SIDE = re.compile(
     rf"(?:{_END}|(?=\s+(?-i:[a-zäöü]+en)\b))",
     re.IGNORECASE,
 )
-"""What lies in the midline is on no side, so this one is the film's: "the heart on the right"."""
+"""A side after something in the midline, which names a film: "the heart on the right"."""
 _SIDE_FIRST = re.compile(
     rf"(?:^|[,;]|\b(?:and|und|then|dann)\b)\s*(?P<side>{_SIDES})\s+(?=(?:die|das|den|der|the)\b)",
     re.IGNORECASE,

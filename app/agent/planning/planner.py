@@ -263,7 +263,7 @@ class Planner:
         if note and isinstance(decided, ToolPlan):
             decided = replace(decided, notes=(*decided.notes, note))
         plan = for_these_images(decided, which, replace(relevant, tools=scene.tools))
-        if placed is not None and which.only_id and isinstance(plan, ToolPlan):
+        if (placed is not None or on) and which.only_id and isinstance(plan, ToolPlan):
             plan = on_image(plan, which.only_id)
         if which.group and isinstance(plan, ToolPlan):
             plan = replace(plan, steps=tuple(_for_group(s, which.group, scene) for s in plan.steps))

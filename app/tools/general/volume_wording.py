@@ -32,7 +32,7 @@ _FORMS = {
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _PREFIX = "marked: "
 TARGETS = tuple((f"{_PREFIX}{name}", words) for name, words in _NAMED.items())
-"""What a question may ask the change of, with the words for it."""
+"""Structures and findings whose change a question may ask for, each with its words."""
 _TOOL = "volume_compare"
 _ABOUT_FINDINGS = frozenset(
     ("everything", "visible", "describe", "all", "analyse", "generic", "state", "disease")

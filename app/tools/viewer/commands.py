@@ -161,7 +161,7 @@ IN_EACH = (
     "channels",
     "colours",
 )
-"""How commands begin that several viewports are given one after the other."""
+"""Beginnings of the commands that are carried out in each of several viewports."""
 
 OF_ONE = (
     "maximise viewport",

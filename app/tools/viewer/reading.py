@@ -345,7 +345,7 @@ _DONE_TO_IT = (
     r"(?:invert|spiegel|dreh|rotier|kipp|zoom|vergroesser|verkleiner|zuruecksetz|maximier|heller"
     r"|dunkler|groesser|kleiner|mehr|weniger|etwas|noch|ein bisschen|bitte|nach|um|auf|im|mit|ganz)"
 )
-"""How words begin that follow "das rechte" where it is an image, and not a finding."""
+"""Beginnings of the verbs behind "das rechte" that are about an image, not a finding."""
 _VIEWPORT = re.compile(
     r"\b(?:(?:in|on|of|for|to|auf|im|von) )?(?:(?:the|das|die|den|dem|der) )?"
     rf"(?:(?P<before>{_SIDE}) {_SHOWN}"
@@ -417,13 +417,13 @@ _ON_IMAGE = re.compile(
     r"|verwerfen|loeschen"
     r"|uebernehmen|ausblenden|einblenden|ab|an|aus|ein)\b|[ .,;!]*$|[,;])"
 )
-"""Where a finding lies that is decided on: "accept the nodule on the right one"."""
+"""Matches the image of a finding in a decision: "accept the nodule on the right one"."""
 _ONE_ON = re.compile(r"(?<=\bone) on the (?P<side>left|right)(?: side)?(?=[ .,;!]|$)")
 _ONE = re.compile(
     r"\b(?P<article>the) one\b"
     r"|\b(?P<german>den|die|das)\b(?= (?:verwerf|ablehn|annehm|akzept|bestaetig|loesch))"
 )
-"""What was named before: "accept the nodule on the left film, reject the one on the right"."""
+"""Matches words for the finding that the clause before names: "reject the one on the right"."""
 _A_PAIR_BEHIND = re.compile(r", (?:both|beiden?) \w+[ .!]*$")
 """As in "accept the heart, both lungs", of which nobody says what is with them."""
 _THERE = re.compile(r"(?<=[\w%]) (?:there|dort)\b")

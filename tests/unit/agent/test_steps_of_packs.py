@@ -234,6 +234,7 @@ def test_the_same_is_done_on_both_films(text: str) -> None:
             (RATIO, "image-1"),
         ),
         (["measure the heart", "invert"], "and the right one", ("viewer_command", "")),
+        (["run chest xray segmentation"], "and on the prior?", (OUTLINE, "image-2")),
         (["invert the prior"], "current one too", ("viewer_command", "")),
         (["aktuelle Aufnahme invertieren"], "die andere auch", ("viewer_command", "")),
     ],
@@ -349,8 +350,9 @@ def test_what_is_zoomed_to_is_outlined_on_the_image_that_is_named() -> None:
 
 
 def test_what_is_measured_on_an_image_that_was_changed_is_measured_there() -> None:
-    plan = decided("invert the right one and measure the heart on it")
-    assert on_images(plan) == [(RATIO, "image-2"), ("viewer_command", "")]
+    for asked in ("measure the heart on it", "get the cardiothoracic ratio there"):
+        plan = decided(f"invert the right one and {asked}")
+        assert on_images(plan) == [(RATIO, "image-2"), ("viewer_command", "")]
 
 
 @pytest.mark.parametrize(
