@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.paths import resources_dir
 from app.tools.result_wording import AnswerContext, CallResult, Data, Disagreement, ResultWording
@@ -501,6 +501,17 @@ class Spoken:
         return any(call.arguments.get("action") in ("accept", "reject") for call in self.calls)
 
 
+class Earlier(NamedTuple):
+    """What the user said before in a conversation.
+
+    Attributes:
+        failed: Whether nothing was done then, as where it named two findings.
+    """
+
+    text: str
+    failed: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class PackPlan:
     """The plan of one pack: which questions its tools answer, and how results are worded.
@@ -540,6 +551,9 @@ class PackPlan:
             of the pack's tools; see `pack_prompt`. At most 4,000 characters of it are used.
         spoken: A function that returns the commands in a question's text that the pack's tools
             carry out as they are said ("go to slice 12"); None if there are none.
+        goes_on: A function that returns the commands of a text that only goes on from those before
+            it ("and the right one"); None for any other text. It takes the text, what was said
+            before, oldest first, and whether a single image is shown.
         of_view: A function that returns whether a question's text is about what the window shows
             ("what is this?"), so that a model with eyes is shown the viewports as well.
         marked_question: The question that the menu item "Segment what I marked" asks. It names the
@@ -565,6 +579,7 @@ class PackPlan:
     own_images: Accepts = Accepts()
     marked_question: str = ""
     spoken: Callable[[str], Spoken | None] | None = None
+    goes_on: Callable[[str, Sequence[Earlier], bool], Spoken | None] | None = None
     of_view: Callable[[str], bool] = lambda _question: False
     title: str = ""
     icon: str = ""

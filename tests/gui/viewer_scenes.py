@@ -148,7 +148,10 @@ class Room:
         folder: The scene's files, which all tests share: to be read only.
         asked: What the user was asked since the last command, and the dialogues that opened.
         answer: What the user answers.
+        marks_all: Whether there are findings in scenes of several images, too: on the current one.
     """
+
+    marks_all = False
 
     def __init__(self, scene: str, folder: Path, wait_until: WaitUntil) -> None:
         self.scene, self.folder, self.wait = scene, folder, wait_until
@@ -314,11 +317,12 @@ class Room:
     def _add_findings(self) -> None:
         """Add the scene's findings: boxes and masks of tools, proposed."""
         self.findings = {}
-        if self.scene in ("cine", "prior", "two", "ct_pair"):
+        several = self.scene in ("prior", "two", "ct_pair")
+        if self.scene == "cine" or (several and not self.marks_all):
             return
         frame = self.window.canvas.frame
         assert frame is not None
-        ct = self.scene != "cxr"
+        ct = self.scene not in ("cxr", "prior", "two")
         kinds: dict[str, tuple[str, Geometry, int]] = {
             "A": ("Nodule", Box(60, 80, 84, 104), 12),
             "B": ("Left pleural effusion", _mask(220, 240, 60, 40), 25),

@@ -61,7 +61,7 @@ from app.agent.repeated_calls import NAME as REPEATED
 from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
 from app.tools.finding_names import known_words, words_of
-from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken, SpokenCall
+from app.tools.pack_plan import NO_PLANS, Accepts, Earlier, Plans, QuestionKind, Spoken, SpokenCall
 from app.tools.text_classifier import folded
 
 
@@ -89,6 +89,11 @@ class Planner:
 
     def _intent(self, question: str, scene: Scene) -> Intent:
         question = _agreed(question, scene)
+        if (on := _going_on(question, scene)) is not None:
+            if on.told or _decides_on_another(on, scene):
+                told = on.told or _WHICH_FINDING
+                return Intent(question, scene, certain=True, plan=Reply(told, certain=True))
+            return self._commands(question, on, scene, (), outlines=True)
         if (again := self._same_again(question, scene)) is not None:
             return again
         if len(scene.images) > 1 and only_goes_on(question):
@@ -217,7 +222,9 @@ class Planner:
         """
         calls = spoken.calls if outlines and not spoken.decides else ()
         wanted = dict.fromkeys(
-            (str(call.arguments.get("to") or ""), _image_of(call, scene)) for call in calls
+            (str(call.arguments.get("to") or ""), _image_of(call, scene))
+            for call in calls
+            if call.names
         )
         steps: list[Step] = []
         for name, image in wanted:
@@ -372,6 +379,8 @@ def _decides_on_another(spoken: Spoken, scene: Scene) -> bool:
         before = _spoken(text, scene)
         done = before is not None and before.calls
         names = (name for call in done for name in call.names) if done else [text]
+        if done and any(not c.names and {"finding", "to"} & c.arguments.keys() for c in done):
+            return False  # "the next finding" is it
         if named := {word for name in names for word in words_of(name)} & known_words():
             return not named & meant
     return False
@@ -511,6 +520,25 @@ def _spoken(question: str, scene: Scene) -> Spoken | None:
         return None
     for pack in scene.plans.packs:
         found = pack.spoken(question) if pack.spoken is not None else None
+        if found is not None and all(call.tool in scene.tools for call in found.calls):
+            return found
+    return None
+
+
+def _going_on(question: str, scene: Scene) -> Spoken | None:
+    """Return the commands of a question that only goes on from those before: "and the heart"."""
+    before: list[Earlier] = []
+    for one in scene.earlier:
+        if one.role == "user":
+            before.append(Earlier(one.text, failed=True))
+        elif one.role == "tool" and one.ok and before:
+            before[-1] = before[-1]._replace(failed=False)
+    if scene.earlier and scene.earlier[-1].role == "user":
+        before.pop()  # the question itself
+    if not before or not scene.shown:
+        return None
+    for pack in scene.plans.packs:
+        found = pack.goes_on(question, before, len(scene.images) < 2) if pack.goes_on else None
         if found is not None and all(call.tool in scene.tools for call in found.calls):
             return found
     return None

@@ -105,6 +105,8 @@ _IS_NONE = re.compile(
     r"|(?:that|it|this)(?:'?s| is) not one|(?:that|it|this) isn'?t one"
 )
 """As in "reject the nodule, that is not one"."""
+_NO_TO_THAT = re.compile(r"^(?:no|nein|nee|nope) (?=(?:that|it|this|das|es)(?:'s| is| ist)\b)")
+"""As in "no that's not real, reject it"."""
 _OF_REASON = frozenset(
     """
     it that this they those these thats its theyre the a an only just really clearly all both so
@@ -355,6 +357,7 @@ def _is_reason(clause: str) -> bool:
     """Return whether a clause is a reason: one statement of which each word is known."""
     if _IS_NONE.fullmatch(clause.strip(" .!")):
         return True
+    clause = _NO_TO_THAT.sub("", clause)
     words = _words(clause)
     told = _WELL | _ILL | _THINGS
     if not all(

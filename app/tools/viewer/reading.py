@@ -243,7 +243,7 @@ _ASKS_WHICH = re.compile(
     r"|(?:where(?:'?s| is| are)|wo (?:ist|sind|liegt|liegen)) "
 )
 _IF = re.compile(r"\b(?:if|unless|wenn|falls|sofern)\b")
-_UNDECIDED = (
+UNDECIDED = (
     "Nothing was changed: a finding is accepted, rejected or deleted only when you say so plainly."
 )
 _BY_PLACE = (
@@ -721,7 +721,7 @@ def _read_words(text: str) -> Spoken | None:
         return Spoken((), told=_NOW)
     unclear = _A_PAIR_BEHIND.search(small) is not None
     if decisions and (unclear or not _decides_plainly(small, said, found, decisions)):
-        return Spoken((), told=_UNDECIDED)
+        return Spoken((), told=UNDECIDED)
     if _only_goes_to_a_place(found.calls) and _WORKS_BY_PLACE.match(small):
         return Spoken((), told=_BY_PLACE)  # "delete the first one" is not to be gone to only
     if _TOO_MUCH.fullmatch(folded(found.rest)) or (
@@ -733,7 +733,7 @@ def _read_words(text: str) -> Spoken | None:
     unsure = re.search(_whole("<unsure>"), small)
     if found.perhaps and unsure and re.search(_whole(r"\b(?:<decides>)\b"), small):
         asked = found.rest or "?" in small or _IF.search(small)
-        return Spoken((), told="" if asked else _UNDECIDED)
+        return Spoken((), told="" if asked else UNDECIDED)
     if not _IN_TURN.search(said):
         found = replace(found, calls=_planes_beside(found.calls))
     if _FIRST_PLACE.search(said):
@@ -812,15 +812,15 @@ def _decided_there(text: str, there: list[re.Match[str]]) -> Spoken | None:
         behind = text[one.end() :].lstrip().split(" ", 1)[0]
         goes_on = set(words_of(clause)) <= known_words()  # "accept the nodule and the heart on it"
         if not goes_on and not any(one.search(f"{clause} {behind}") for one in (VERB, _WORKS_ON)):
-            return Spoken((), told=_UNDECIDED)  # "accept it, it is seen on the prior"
+            return Spoken((), told=UNDECIDED)  # "accept it, it is seen on the prior"
     if any(place != places[0] for place in places) or _ONE_ON.search(text):
-        return _decided_in_turn(text) or Spoken((), told=_UNDECIDED)
+        return _decided_in_turn(text) or Spoken((), told=UNDECIDED)
     found = _read_words(_THERE.sub("", _ON_IMAGE.sub("", text)))
     if found is None or not found.calls:
         return found
     seen = (_decides(call) or _is_of_findings(call) for call in found.calls)
     if found.rest or not all(seen):
-        return Spoken((), told=_UNDECIDED)
+        return Spoken((), told=UNDECIDED)
     calls = (replace(call, arguments={**call.arguments, **places[0]}) for call in found.calls)
     return replace(found, calls=tuple(calls))
 
@@ -1570,17 +1570,17 @@ def _about_asked(clause: str, asked: list[str]) -> tuple[SpokenCall, ...] | None
     if len(names) != 1:
         return None
     if (one := _SIDED_ONE.search(clause)) is not None:
-        if _one_of(names[0]) == names[0].split()[-1]:
+        if one_of(names[0]) == names[0].split()[-1]:
             return None  # there is one only
         side = one["side"] or one["seite"]
-        found = _clause(f"{clause[: one.start()]}{side} {_one_of(names[0])}{clause[one.end() :]}")
+        found = _clause(f"{clause[: one.start()]}{side} {one_of(names[0])}{clause[one.end() :]}")
         return found if found and any(call.names for call in found) else None
     name = f"auf {names[0]}" if said["on"] else names[0]
     found = _clause(f"{clause[: said.start()]}{name}{clause[said.end() :]}")
     return found if found and any(one.names for one in found) else None
 
 
-def _one_of(name: str) -> str:
+def one_of(name: str) -> str:
     """Return what one of a pair is called: "lung" of "both lungs"; as in the German "Lungen"."""
     last = name.split()[-1]
     return last[:-1] if last.endswith(("s", "en")) else last
@@ -1670,7 +1670,7 @@ def _of_last_named(
     calls = _of_last_viewport(calls, clause, before)
     about_it = (
         _IT_OR_ON_IT.search(clause)
-        or re.search(r"\b(?:its|er|seine|ihre)\b", clause)
+        or re.search(r"\b(?:its|er|seine|ihre|davon|of that)\b", clause)
         or _stripped(clause) == "ausblenden"
     )
     if last is None or not about_it:
@@ -1680,6 +1680,8 @@ def _of_last_named(
     return tuple(
         replace(one, arguments={**where, **one.arguments, "which": meant}, names=last.names)
         if one.arguments.get("which") == "selected"
+        else replace(one, arguments={**where, **one.arguments, "finding": meant}, names=last.names)
+        if one.arguments.get("finding") == "selected" and last.names
         else replace(one, arguments={**where, **one.arguments, "to": meant}, names=last.names)
         if one.arguments.get("to") == "this" and last.names
         else one
@@ -2062,6 +2064,13 @@ def _which(text: str) -> str:
     if len(bare) < 3:
         raise _NotMeant
     return f"both {_name(bare)}" if _PAIR.match(text) else _name(bare)
+
+
+def which_findings(text: str) -> str:
+    """Return which findings a text names, in the tools' words; "" if it names none."""
+    with suppress(_NotMeant):
+        return _which(folded(text))
+    return ""
 
 
 @cache

@@ -88,7 +88,9 @@ class GoToInput(ToolInput):
     mm: float | None = Field(
         None, gt=0, le=10_000, description="So many millimetres `towards` the head or feet."
     )
-    place: Literal["", "first", "last", "middle"] = Field("", description="In the series.")
+    place: Literal["", "first", "last", "middle", "back"] = Field(
+        "", description='In the series; "back" is what was shown before the last jump.'
+    )
     position: tuple[_Mm, _Mm, _Mm] | None = Field(
         None, description="A point in the patient: x, y, z in mm (LPS)."
     )

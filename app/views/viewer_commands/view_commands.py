@@ -78,6 +78,7 @@ class ViewCommands:
     ) -> None:
         self._window, self._workspace = window, window.workspace
         self._shown, self._findings, self._when_shown = shown, findings, when_shown
+        self._places: dict[Viewport, tuple[Instance | None, int]] = {}  # before the last jump
         self.by_name: dict[str, Callable[[JsonDict, ToolContext], ViewerAnswer | None]] = {
             named.WINDOW: self._set_window,
             named.GO_TO: self._go_to,
@@ -129,6 +130,11 @@ class ViewCommands:
         )
 
     def _go_to(self, arguments: JsonDict, _context: ToolContext) -> None:
+        if arguments.get("place") == "back":
+            self._go_back(str(arguments.get("viewport", "")))
+            return
+        for viewport in self._workspace.layout.viewports:
+            self._places[viewport] = viewport.instance, viewport.frame_index
         if name := arguments.get("finding"):
             where = str(arguments.get("viewport", ""))
             if not where:
@@ -145,6 +151,19 @@ class ViewCommands:
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
             self._scroll(frame, arguments)
+
+    def _go_back(self, where: str) -> None:
+        """Show again what a viewport showed before it was last scrolled by a command."""
+        series_of = self._workspace.studies.series_of
+        for frame in self._shown.frames(where):
+            viewport = frame.viewport
+            instance, number = self._places.pop(viewport, (None, 0))
+            series = series_of(instance) if instance is not None else None
+            if series is None:
+                raise ToolFailed("no command has gone to another image here")
+            shown = viewport.acquired
+            same = shown is not None and series_of(shown) is series
+            viewport.show(instance, number, keep_display=same)
 
     def _at_end(self, name: str, arguments: JsonDict) -> Finding | None:
         """Return the first or last of the findings that a name means, if one of them is meant.
@@ -465,7 +484,8 @@ class ViewCommands:
             across, down = frame.columns * _AROUND, frame.rows * _AROUND
             canvas.zoom_to((x - across, y - down, x + across, y + down))
             return
-        found = self._findings.named(name, several=True)
+        step = self._findings.at_step(name, "")
+        found = [step] if step is not None else self._findings.named(name, several=True)
         shown = self._workspace.viewport.frame
         here = [one for one in found if shown is not None and shown.shows(one.image)]
         chosen = here or found[:1]
