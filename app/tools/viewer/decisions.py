@@ -105,11 +105,14 @@ _IS_NONE = re.compile(
     r"|(?:that|it|this)(?:'?s| is) not one|(?:that|it|this) isn'?t one"
 )
 """As in "reject the nodule, that is not one"."""
-_NO_TO_THAT = re.compile(r"^(?:no|nein|nee|nope) (?=(?:that|it|this|das|es)(?:'s| is| ist)\b)")
-"""As in "no that's not real, reject it"."""
+_NO_TO_THAT = re.compile(
+    r"^(?:no|nein|nee|nope),? "
+    r"(?=(?:that|it|this|das|es|der)(?:'s| is| ist) (?:not|no|nicht|kein\w*)\b)"
+)
+"""As in "no, that's not real, reject it"."""
 _OF_REASON = frozenset(
     """
-    it that this they those these thats its theyre the a an only just really clearly all both so
+    it that this they those these thats its theyre the a an one only just really clearly all both so
     yes ja is are looks look there here das es er sie der die den dem ein eine einen nur ist
     sind sieht aus wirkt da hier in wirklich alle alles beide beides i am so-called believe buy
     glaube glaub ich with i'm old alt alte alter altes alten
@@ -196,6 +199,7 @@ def is_plain(
 
     `read` returns the commands of one clause.
     """
+    text = _NO_TO_THAT.sub("", text)
     decisions: list[SpokenCall] = []
     for one in filter(_decides, calls):
         decisions += [] if one in decisions else [one]
@@ -357,7 +361,6 @@ def _is_reason(clause: str) -> bool:
     """Return whether a clause is a reason: one statement of which each word is known."""
     if _IS_NONE.fullmatch(clause.strip(" .!")):
         return True
-    clause = _NO_TO_THAT.sub("", clause)
     words = _words(clause)
     told = _WELL | _ILL | _THINGS
     if not all(

@@ -14,7 +14,7 @@ from app.tools.finding_names import known_words, side_of, words_of
 from app.tools.pack_plan import Earlier, Spoken, SpokenCall
 from app.tools.text_classifier import folded
 from app.tools.viewer import tools as named
-from app.tools.viewer.reading import UNDECIDED, one_of, read, which_findings
+from app.tools.viewer.reading import UNDECIDED, known_names, one_of, read, which_findings
 from app.tools.viewer.spoken import in_digits
 
 _LAST = 6
@@ -28,10 +28,17 @@ _AND = re.compile(
     r"|(?:do )?(?:the )?same (?:for|with|to|on)|what about|how about|dasselbe (?:mit|fuer|bei)"
     r"|das gleiche (?:mit|fuer|bei)|was ist mit)\b[ ,]*)+"
 )
+_ALSO = re.compile(
+    r"(?:and|und|also|auch|please|bitte|(?:do )?(?:the )?same (?:for|with)"
+    r"|dasselbe (?:mit|fuer|bei))\b"
+    r"(?! (?:now|then|jetzt|dann|what|how|was)\b)"
+)
+"""Beginnings of what goes on from a decision; "now the effusion" may only go there."""
 _ONLY = re.compile(r"^(?:only|just|nur)\b ")
 _TOO = re.compile(r"(?:[ ,]+(?:too|as well|also|auch|please|bitte|noch|dazu))+$")
 _PLEASE = re.compile(
-    r"^(?:(?:please|bitte|and|und|ok(?:ay)?|now|jetzt)\b[ ,]*)+|[ ,]+(?:please|bitte)$"
+    r"^(?:(?:please|bitte|and|und|ok(?:ay)?|now|jetzt|hm+|oh|ah|ach)\b[ ,]*)+"
+    r"|[ ,]+(?:please|bitte)$"
 )
 _SIDE = re.compile(
     r"(?:(?:the|die|das|den|der) )?(?:(?P<left>left|links|linke[nrs]?)"
@@ -41,12 +48,13 @@ _END = re.compile(
     r"(?:(?:the|die|das|den) )?(?:(?P<first>first|erste[ns]?)|(?P<last>last|letzte[ns]?))"
     r"(?: (?:one|slice|image|schicht))?"
 )
+_PLACED = re.compile(r"(?:to|on|in|at|onto|into|zu[mr]?|auf|aufs|im|ins|beim?|nach)\b")
 _NEXT = re.compile(r"(?:(?:the|der|die|das|den|zum|to the) )?(?:next|naechste[nrs]?)(?: one)?")
 _NUMBER = re.compile(r"(?:(?:to|slice|image|frame|auf|schicht|bild) )?(?P<number>\d{1,4})")
 _MORE = re.compile(
     r"(?:(?:a (?:little )?(?:bit|little|touch|tad)|even|still|some|noch|etwas"
     r"|ein (?:bisschen|wenig)|viel|much|lots?) )*(?:more|mehr)"
-    r"|(?:and |und )?(?:again|once more|one more time|same again"
+    r"|(?:and |und )?(?:again|once more|one more(?: time)?|same again|noch einen"
     r"|nochmals?|noch (?:ein)?mal|noch (?:etwas|ein bisschen|ein wenig))"
 )
 _LESS = re.compile(
@@ -68,15 +76,24 @@ _BACK_TO_SLICE = re.compile(
     r"(?:slice|image|frame|schicht|bild)(?: that)? (?:i|we|you|ich|wir) (?:was|were|had|war|waren)"
     r"(?: (?:on|at|before|vorher|davor|auf))*"
     r"|(?:go )?back to where (?:i|we) (?:was|were)(?: before)?"
-    r"|zurueck(?: dahin)?,? wo (?:ich|wir) (?:war|waren|vorher war)"
+    r"|zurueck(?: zu[rm]? (?:der |dem )?(?:schicht|bild)| dahin)?,? (?:auf (?:der|dem)|wo|in der)"
+    r" (?:ich|wir)(?: vorher| davor| eben| gerade| zuletzt)* (?:war|waren)(?: vorher)?"
 )
 _BACK_ON = re.compile(
     r"(?:(?:show|bring|put|get|turn|switch|have|hol|zeig|blend)\w* )?"
-    r"(?:(?:it|them|that|this|those|these|both|all|everything|sie|ihn|es|das|die|alle|alles"
-    r"|beide)(?: (?:two|three|four|zwei|drei|vier|all))? )?"
+    r"(?:(?:it|them|this|those|these|both|all|everything|sie|ihn|es|das|die|alle|alles|one"
+    r"|that(?: last)?(?: one)?|the last one|one of them|einen davon|den letzten|beide)"
+    r"(?: (?:two|three|four|zwei|drei|vier|all))? )?"
     r"(?:(?:back|wieder)"
     r"(?: (?:on|in|an|ein|her|da|rein|up|please|einblenden|anzeigen|zeigen|zurueck))?"
     r"|(?:on|in|an|ein|einblenden|anzeigen|her|zurueck)(?: (?:again|wieder))|again|zurueckholen)"
+)
+_WAS_BETTER = re.compile(
+    r"(?P<said>.+?) (?:was|were|war|waren|is|ist|sieht|looked)(?: (?:much|viel|doch))?"
+    r" (?:better|nicer|besser)(?: aus)?"
+)
+_SECOND = re.compile(
+    r"(?:on |at |auf )?(?:the |den |dem )?(?:second|other|zweiten|anderen)(?: one)?"
 )
 _OFF_AGAIN = re.compile(
     r"(?:(?:turn|switch|take|hide|blend)\w* )?(?:(?:it|them|that|those|these|sie|ihn|es|das|die) )?"
@@ -95,6 +112,7 @@ _PAIRS = (
     ("next channel", "previous channel"),
 )
 _OPPOSITE = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
+_PAIR = re.compile(r"^(?:both|beiden?|the two|one of|eine[nrs]? (?:von|der))(?: the| den)? ")
 _TAKES_AWAY = {
     "hide panels": "show panels",
     "hide image texts": "show image texts",
@@ -106,10 +124,11 @@ _BRINGS = {
     "show image texts": "hide image texts",
     "not inverted": "invert",
 }
-_DECIDES = ("accept", "reject")
+_DECIDES = ("accept", "reject", "delete", "propose")
 _SEVERAL = re.compile(r"\b(?:those|these|them|both|all|alle|beide|sie|two|three|zwei|drei)\b")
 _BETWEEN = 2
 """Texts that may stand between what was taken away and "back on"."""
+_IT = ("selected", "this")
 _SWITCHED = frozenset({*_TAKES_AWAY, *_BRINGS})
 
 
@@ -130,8 +149,18 @@ def read_on(text: str, before: Sequence[Earlier], one_image: bool) -> Spoken | N
     if _BACK_TO_SLICE.fullmatch(_PLEASE.sub("", said)):
         return Spoken((SpokenCall(named.GO_TO, {"place": "back"}),))
     calls = _returned(said, before, call, one_image)
+    if (
+        calls is None
+        and call is not None
+        and not call.names
+        and _SIDE.fullmatch(_AND.sub("", said))
+    ):
+        # "Zoom to the right lung", "fit", "now the other side".
+        earlier = _calls(before[:-1], one_image)
+        call = earlier[-1] if earlier and earlier[-1].names else call
     if calls is None and call is not None:
         calls = _again(said, call) or _with_another(said, call, before[-1].failed, one_image)
+    calls = calls or _of_what_was_asked(said, before)
     if not calls:
         return None
     decides = any(one.arguments.get("action") in _DECIDES for one in calls)
@@ -155,6 +184,9 @@ def _returned(
 ) -> tuple[SpokenCall, ...] | None:
     """Return what brings back what was taken away, or takes away again what was brought."""
     bare = _PLEASE.sub("", _NO.sub("", _PLEASE.sub("", said)))
+    if _NO.match(_PLEASE.sub("", said)) and (better := _WAS_BETTER.fullmatch(bare)):
+        instead = read(better["said"])
+        return instead.calls if instead is not None and not instead.rest else None
     if call is not None and _AS_BEFORE.fullmatch(bare):
         return _reversed(call) or (SpokenCall(named.COMMAND, {"command": "undo"}),)
     back, off = _BACK_ON.fullmatch(bare), _OFF_AGAIN.fullmatch(bare)
@@ -173,6 +205,24 @@ def _returned(
     return found or None
 
 
+def _of_what_was_asked(said: str, before: Sequence[Earlier]) -> tuple[SpokenCall, ...] | None:
+    """Return a command about "it" with the one finding that the question before it names.
+
+    "How large is the nodule?", "zoom to it".
+    """
+    found = read(said)
+    asked = _calls(before[-1:], True)
+    tells = all(one.arguments.get("action") == "describe" for one in asked)
+    if found is None or found.rest or len(found.calls) != 1 or not tells:
+        return None
+    (call,) = found.calls
+    key = next((k for k in ("which", "to", "finding") if call.arguments.get(k) in _IT), "")
+    names = known_names(folded(before[-1].text))
+    if not key or call.names or len(names) != 1 or call.arguments.get("action") in _DECIDES:
+        return None
+    return (replace(call, arguments={**call.arguments, key: names[0]}, names=(names[0],)),)
+
+
 def _switched(call: SpokenCall, *, on: bool) -> SpokenCall | None:
     """Return the call that shows what a call hid (`on`), or hides what it showed."""
     action = call.arguments.get("action")
@@ -181,6 +231,8 @@ def _switched(call: SpokenCall, *, on: bool) -> SpokenCall | None:
             return replace(call, arguments={"action": "show", "which": "all"}, names=())
         return replace(call, arguments={**call.arguments, "action": "show" if on else "hide"})
     command = str(call.arguments.get("command", ""))
+    if on and command == "undo":
+        return replace(call, arguments={"command": "redo"})
     instead = (_TAKES_AWAY if on else _BRINGS).get(command)
     return replace(call, arguments={**call.arguments, "command": instead}) if instead else None
 
@@ -214,8 +266,8 @@ def _again(said: str, call: SpokenCall) -> tuple[SpokenCall, ...] | None:
         return (
             replace(call, arguments={**call.arguments, key: _OPPOSITE[value] if less else value}),
         )
-    if more and (call.arguments.keys() & {"by", "mm", "factor"}):
-        return (call,)
+    if more and (call.arguments.keys() & {"by", "mm", "factor"} or value in ("undo", "redo")):
+        return (replace(call, arguments={k: v for k, v in call.arguments.items() if k != "times"}),)
     return None
 
 
@@ -225,13 +277,18 @@ def _with_another(
     """Return the command with another name, side, end or number than it had."""
     corrects = _NO.match(said) is not None
     rest = _NO.sub("", said)
-    goes_on = _AND.match(rest) is not None or _TOO.search(rest) is not None
+    more = _ALSO if call.arguments.get("action") in _DECIDES else _AND
+    goes_on = more.match(rest) is not None or _TOO.search(rest) is not None
     rest = _AND.sub("", rest)
     only = _ONLY.match(rest) is not None
     rest = _TOO.sub("", _ONLY.sub("", rest))
-    if not (corrects or goes_on or failed or only):
-        return None
     arguments = call.arguments
+    side = _SIDE.fullmatch(rest)
+    bare = side is not None and arguments.get("action") not in _DECIDES
+    if not (corrects or goes_on or failed or only or bare):
+        return None
+    if call.tool == named.MARK and arguments.get("at") == "first" and _SECOND.fullmatch(rest):
+        return (replace(call, arguments={k: v for k, v in arguments.items() if k != "at"}),)
     if (number := _NUMBER.fullmatch(rest)) and "slice" in arguments:
         return (replace(call, arguments={**arguments, "slice": int(number["number"])}),)
     if (end := _END.fullmatch(rest)) and call.tool == named.GO_TO and call.names:
@@ -242,9 +299,8 @@ def _with_another(
         where = {k: v for k, v in arguments.items() if k == "viewport"}
         return (SpokenCall(named.GO_TO, {"finding": "next", **where}),)
     key = {named.FINDINGS: "which", named.GO_TO: "finding", named.ZOOM: "to"}.get(call.tool, "")
-    if not arguments.get(key):
+    if not arguments.get(key) or not all(set(words_of(one)) <= known_words() for one in call.names):
         return None
-    side = _SIDE.fullmatch(rest)
     name = _on_side(call, side, failed or one_image) if side else _named(rest)
     if not name:
         return None
@@ -268,16 +324,18 @@ def _on_side(call: SpokenCall, said: re.Match[str], of_patient: bool) -> str:
     side = "left" if said["left"] else "right" if said["right"] else ""
     if not side:
         side = {"left": "right", "right": "left"}.get(was, "")
-    pair = re.match(r"(?:both|beiden?|the two) ", name) is not None
+    pair = _PAIR.match(name) is not None
     if not side or not (was or pair or of_patient):
         return ""
     bare = " ".join(word for word, on in zip(name.split(), sides, strict=True) if not on)
-    bare = one_of(re.sub(r"^(?:both|beiden?|the two) ", "", bare)) if pair else bare
+    bare = one_of(_PAIR.sub("", bare)) if pair else bare
     return f"{side} {bare}" if bare else ""
 
 
 def _named(text: str) -> str:
     """Return the findings that a text names and nothing else; "" if it does not."""
+    if _PLACED.match(text):
+        return ""  # "and to the nodule" goes there
     name = which_findings(text)
     words = [word for part in re.split(r" (?:and|und) |, ?", text) for word in words_of(part)]
     return name if name and words and set(words) <= known_words() else ""

@@ -51,7 +51,8 @@ _COURTESY = r"""
     |i only need|i just need|go ahead and|can you|you can|you may|could you|would you
     |will you|can we|could we
     |can i (?:see|have|get)
-    |could i (?:see|have|get)|may i see|i want you to|i want to|i want|i need to|i need|i'd like to
+    |could i (?:see|have|get)|may i see|i want you to|i want to|i want
+    |i'd rather(?= have)|i need to|i need|i'd like to|actually
     |i'd like|i would like to|i would like|id like|i wanna|let us|let's|lets|let me|for me|us
     |kannst du|kannst|koenntest du|koennen sie|koennten sie|koennen wir|koennte ich|kann ich
     |ich moechte|ich moecht|ich will|ich brauche|ich haette gern|ich haette gerne|wuerdest du
@@ -77,7 +78,8 @@ def _joined(text: str) -> str:
 _OPEN = re.compile(rf"^(?:(?:{_joined(_COURTESY)})\b[ ,]*)+")
 _CLOSE = re.compile(rf"(?:[ ,]+(?:{_joined(_AFTER)}))+$")
 _FILLERS = re.compile(
-    r"\b(?:mal|doch|bitte|eben|einfach|gerade|noch|please|just|kindly|pls|me|us|mir|uns)\b"
+    r"\b(?:at least|wenigstens|mal|doch|bitte|eben|einfach|gerade|noch|please|just|kindly|pls"
+    r"|me|us|mir|uns)\b"
 )
 _SIDES = re.compile(r"\b((?:li|re)\.|lt\b\.?|rt\b\.?)")
 _SPLIT = re.compile(
@@ -564,6 +566,7 @@ _SELECTED = frozenset(
         "selection",
         "es",
         "ihn",
+        "den",
         "sie",
         "dies",
         "ausgewaehlte",
@@ -692,7 +695,7 @@ def _read_words(text: str) -> Spoken | None:
         return Spoken((), told=_NOT_SENT)
     text = _with_names_joined(plain(_corrected_by_user(text)))
     topic = _TOPIC.match(text)
-    if topic and not VERB.search(said) and not _known_names(folded(topic[0])):
+    if topic and not VERB.search(said) and not known_names(folded(topic[0])):
         text = text[topic.end() :]
     if _is_a_choice(folded(text)):
         return Spoken((), told=_WHICH)
@@ -1114,6 +1117,7 @@ def _read_towards(text: str) -> Spoken | None:
     """Return the commands; "towards the head" and how many mm are read here."""
     if (moved := _only_moved(text)) is not None:
         return Spoken((SpokenCall(named.GO_TO, moved),))
+    text = re.sub(r",\s*(?=(?:in )?(?:richtung|towards?)\b)", " ", text, flags=re.IGNORECASE)
     ways = {way for way, words in _WAYS.items() if re.search(words, text.casefold())}
     if len(ways) != 1 or _LENGTH.search(text):
         return _read(text)
@@ -1214,7 +1218,7 @@ def _without_remarks(text: str) -> str:
     }
     # "I'm done with the prior, close it" says what it is about.
     if any(_IT.search(one) for one in clauses if one not in remarks):
-        remarks = {one for one in remarks if not (_known_names(folded(one)) or _names_study(one))}
+        remarks = {one for one in remarks if not (known_names(folded(one)) or _names_study(one))}
     kept = [one for one in clauses if one not in remarks]
     return ", ".join(kept) if kept and remarks and "?" not in text else text
 
@@ -1340,7 +1344,7 @@ def _is_stated(clause: str) -> bool:
 def _subject(clause: str) -> str:
     """Return what a clause speaks of, if it is a finding or study with a known name."""
     folded = " ".join(clause.casefold().translate(_FOLDED).split())
-    names = _known_names(_SAID_OF_IT.sub("", folded))
+    names = known_names(_SAID_OF_IT.sub("", folded))
     names += [one[0] for one in _STUDY.finditer(folded)]
     if len(names) != 1 or _OF_SHOWN.match(folded):
         return ""
@@ -1349,7 +1353,7 @@ def _subject(clause: str) -> str:
     return names[0] if begins_so or not _DENIES.search(folded) else ""
 
 
-def _known_names(text: str) -> list[str]:
+def known_names(text: str) -> list[str]:
     """Return the names of findings in a clause that the program knows."""
     found = _NAMED.findall(text)
     return [one for one in found if words_of(one) and set(words_of(one)) <= known_words()]
@@ -1510,7 +1514,7 @@ def _by_patterns(text: str) -> Spoken | None:
         """Return the commands about what is asked for, unless a command named something later."""
         before = folded[: folded.rfind(part)]
         called = [name for one in done for call in one for name in call.names]
-        named_so = _known_names(asked[-1]) if asked else []
+        named_so = known_names(asked[-1]) if asked else []
         at, theirs = (max(map(before.rfind, one), default=-1) for one in (called, named_so))
         return None if at > theirs else _about_asked(part, asked)
 
@@ -1566,7 +1570,7 @@ def _about_asked(clause: str, asked: list[str]) -> tuple[SpokenCall, ...] | None
     said = _IT_OR_ON_IT.search(clause) or _SIDED_ONE.search(clause)
     if said is None or not asked or not _ASKED_FOR.search(asked[-1]):
         return None
-    names = _known_names(asked[-1])
+    names = known_names(asked[-1])
     if len(names) != 1:
         return None
     if (one := _SIDED_ONE.search(clause)) is not None:
@@ -1635,7 +1639,7 @@ def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tupl
     "I agree with the effusion, accept it" accepts the effusion, whichever finding is selected.
     """
     meant = {str(call.arguments.get("which")) for call in calls}
-    names = [name for one in before for name in _known_names(one)]
+    names = [name for one in before for name in known_names(one)]
     if meant <= _TWO and len(names) == 2:
         before.clear()
         which = " and ".join(names)
