@@ -110,9 +110,10 @@ _NO_TO_THAT = re.compile(
     r"(?=(?:that|it|this|das|es|der)(?:'s| is| ist) (?:not|no|nicht|kein\w*)\b)"
 )
 """As in "no, that's not real, reject it"."""
+_A_REAL_ONE = re.compile(r"\ba (real|genuine|true|convincing|false|fake) one$")
 _OF_REASON = frozenset(
     """
-    it that this they those these thats its theyre the a an one only just really clearly all both so
+    it that this they those these thats its theyre the a an only just really clearly all both so
     yes ja is are looks look there here das es er sie der die den dem ein eine einen nur ist
     sind sieht aus wirkt da hier in wirklich alle alles beide beides i am so-called believe buy
     glaube glaub ich with i'm old alt alte alter altes alten
@@ -361,7 +362,7 @@ def _is_reason(clause: str) -> bool:
     """Return whether a clause is a reason: one statement of which each word is known."""
     if _IS_NONE.fullmatch(clause.strip(" .!")):
         return True
-    words = _words(clause)
+    words = _words(_A_REAL_ONE.sub(r"\1", clause))
     told = _WELL | _ILL | _THINGS
     if not all(
         one in _OF_REASON

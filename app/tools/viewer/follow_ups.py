@@ -164,7 +164,7 @@ def read_on(text: str, before: Sequence[Earlier], one_image: bool) -> Spoken | N
     if not calls:
         return None
     decides = any(one.arguments.get("action") in _DECIDES for one in calls)
-    if decides and (asks or _NO.match(said)):
+    if decides and (asks or _NO.match(said) or _ONLY.match(said)):
         return Spoken((), told=UNDECIDED)
     return Spoken(calls)
 
@@ -299,6 +299,8 @@ def _with_another(
         where = {k: v for k, v in arguments.items() if k == "viewport"}
         return (SpokenCall(named.GO_TO, {"finding": "next", **where}),)
     key = {named.FINDINGS: "which", named.GO_TO: "finding", named.ZOOM: "to"}.get(call.tool, "")
+    if failed and arguments.get("action") in _DECIDES and not call.names:
+        return None
     if not arguments.get(key) or not all(set(words_of(one)) <= known_words() for one in call.names):
         return None
     name = _on_side(call, side, failed or one_image) if side else _named(rest)

@@ -236,6 +236,7 @@ _STATED = re.compile(
     r"|seems?|ist|sind|sieht|wirkt|wirken)\b"
 )
 """Clauses behind a command that only state something: "the lungs are clear"."""
+_DISBELIEVES = re.compile(r"^i (?:don't|dont|do not) (?:believe|buy)(?: in)? ")
 _ASKS = re.compile(
     r"\b(?:know|whether|if|how|what|which|tell|wissen|ob|wie|warum|welche\w*)\b", re.I
 )
@@ -1349,7 +1350,8 @@ def _subject(clause: str) -> str:
     if len(names) != 1 or _OF_SHOWN.match(folded):
         return ""
     # "Don't reject the effusion, ..."; but "the effusion is not real, reject it".
-    begins_so = _LEADING.sub("", folded).removeprefix("no ").startswith(names[0])
+    bare = _DISBELIEVES.sub("", folded)
+    begins_so = _LEADING.sub("", bare).removeprefix("no ").startswith(names[0])
     return names[0] if begins_so or not _DENIES.search(folded) else ""
 
 
