@@ -728,6 +728,8 @@ class ToolContext:
             shown; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.
         viewer: The window; None where there is none, as on the command line.
+        ahead: The calls that the same message or plan is to make after this one: each a tool's name
+            and its arguments.
     """
 
     run_id: str
@@ -749,6 +751,7 @@ class ToolContext:
     record_patient: str = ""
     record_unlinked: bool = False
     viewer: Viewer | None = None
+    ahead: tuple[tuple[str, JsonDict], ...] = ()
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

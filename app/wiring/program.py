@@ -587,15 +587,26 @@ def with_shown(notes: list[dict[str, Any]], shown: Mapping[str, Any]) -> list[di
         if note is not None:
             kept = {key: value for key, value in viewport.items() if key not in _KNOWN_OF_IMAGE}
             note.setdefault("shown", []).append(kept)
-    selected = [one["label"] for one in shown.get("findings", ()) if one.get("selected")]
-    if told and selected:
-        told[0]["selected"] = selected[0]
+    marks = [_mark_text(one) for one in shown.get("findings", ())]
+    if told and marks:
+        more = [f"and {len(marks) - _MOST_MARKS} more"] if len(marks) > _MOST_MARKS else []
+        told[0]["marks"] = [*marks[:_MOST_MARKS], *more]
     if told and "pointed_at" in shown:
         told[0]["pointed_at"] = shown["pointed_at"]
     return told
 
 
 _KNOWN_OF_IMAGE = ("image", "modality")
+
+
+_MOST_MARKS = 24
+
+
+def _mark_text(mark: Mapping[str, Any]) -> str:
+    """Return a mark of the shown study in words: "Nodule (proposed, selected)"."""
+    selected = "selected" if mark.get("selected") else ""
+    words = (mark["state"], "" if mark["visible"] else "hidden", selected)
+    return f"{mark['label']} ({', '.join(filter(None, words))})"
 
 
 def new_run_id() -> str:

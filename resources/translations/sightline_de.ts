@@ -1257,6 +1257,11 @@
             <translation>Diese {count} Aufrufe erlauben?</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>Allow these {count} steps?</source>
+            <translation>Diese {count} Schritte erlauben?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Allow this code to run</source>
             <translation>Ausführung dieses Codes erlauben</translation>
@@ -4328,6 +4333,11 @@
             <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>Export: {what}</source>
+            <translation>Exportieren: {what}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
@@ -4998,6 +5008,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Go on</source>
             <translation>Fortfahren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Go on with this answer.</source>
+            <translation>Führen Sie diese Antwort zu Ende.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8459,6 +8474,11 @@
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>no cell is left to cut out: {0}</source>
             <translation>es bleibt keine Zelle zum Ausschneiden: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>no command has gone to another image here</source>
+            <translation>hier hat kein Befehl das Bild gewechselt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -12902,6 +12922,11 @@
             <translation>Der Assistent möchte das tun.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>The assistant wants to do this:</source>
+            <translation>Der Assistent möchte Folgendes tun:</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>The attributes cannot be read</source>
             <translation>Die Attribute sind nicht lesbar</translation>
@@ -16109,11 +16134,6 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>You chose this record; it is not linked to the shown study.</source>
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands/viewer.py" />
-            <source>you did not want this</source>
-            <translation>Sie wollten das nicht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />

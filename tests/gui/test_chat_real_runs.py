@@ -207,5 +207,5 @@ def test_a_limit_ends_with_what_was_found_and_continue_goes_on(make: Make, wait_
         assert "Found a lung [1]." in rig.run.answers[-1].view.plain()
         QTest.mouseClick(notice.findChildren(QPushButton)[0], LEFT)
         wait_until(lambda: len(rig.dock.conversation.runs) == 2 and rig.run.ended)
-    assert rig.run.question == "Go on."
+    assert rig.run.question == "Go on with this answer."
     assert [view.text.strip() for view in rig.run.answers] == ["Now I am done."]

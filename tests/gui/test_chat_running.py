@@ -286,7 +286,7 @@ def test_a_limit_says_which_it_was_and_how_to_go_on(
     assert wanted == ([True] if settings else [])
     QTest.mouseClick(link(notice, "Continue"), LEFT)
     wait_until(lambda: len(chat.runner.asked) == 2)
-    assert chat.runner.asked[1][1].text == "Go on."
+    assert chat.runner.asked[1][1].text == "Go on with this answer."
     assert chat.runner.asked[1][1].thread is thread
     assert len(chat.dock.conversation.runs) == 2
 

@@ -36,7 +36,7 @@ from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.image_reference import with_image_names
-from app.agent.llm.base import LanguageModel, ModelFailed, Plan, ToolSchema, model_info
+from app.agent.llm.base import LanguageModel, ModelFailed, ModelInfo, Plan, ToolSchema, model_info
 from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.available_tools import (
     AvailableTools,
@@ -497,7 +497,9 @@ class _Run:
             idle |= {one.name for one in specs if one.for_profiles} - set(intent.named)
             idle |= {one.name for one in specs if one.memory and not notes}
         schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
-        schemas = schemas if info.rules else may_need(intent, schemas)
+        # A model on this computer has a small context, since it reads it slowly.
+        fast = info.context_tokens >= ModelInfo().context_tokens
+        schemas = schemas if info.rules else may_need(intent, schemas, fast=fast)
         texts = agent.tool_texts
         schemas = [
             replace(s, description=f"{s.description} {texts[s.name]}") if s.name in texts else s

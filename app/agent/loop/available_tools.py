@@ -168,12 +168,15 @@ def related_tools(intent: Intent) -> frozenset[str]:
     return frozenset(found)
 
 
-def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
+def may_need(
+    intent: Intent, schemas: Sequence[ToolSchema], *, fast: bool = False
+) -> list[ToolSchema]:
     """Return short schemas of the tools to offer to the model for a question.
 
     These are its `related_tools`, or all tools if there are none. If the question names no tool,
-    others are added as long as they fit a limit of tokens. `update_plan` is offered only if rules
-    find no related tools.
+    others are added as long as they fit a limit of tokens. A model that reads `fast`, as one on a
+    CPU does not, is offered all tools that work the window, if there is one. `update_plan` is
+    offered only if rules find no related tools.
     """
     short = [replace(item, parameters=brief(item.parameters)) for item in schemas]
     related, scene = related_tools(intent), intent.scene.tools
@@ -184,6 +187,8 @@ def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
         return [item for item in short if item.name in chosen]
     kinds = intent.scene.plans.kinds()
     packs = [pack for pack, kind in kinds if set(kind.tool_names) & set(intent.wanted)]
+    if intent.scene.shown and fast:
+        chosen |= {n for pack, kind in kinds if pack.spoken is not None for n in kind.tool_names}
     near = {name for pack, kind in kinds if pack in packs for name in kind.tool_names}
     left = ROOM_TOKENS - sum(schema_tokens(item) for item in short if item.name in related)
     # First those for every image, then those of the packs that the question is about.

@@ -196,6 +196,10 @@ class Ready:
         return self.tool is not None and self.tool.spec.pack == OWN
 
 
+PlannedCall = tuple[str, dict[str, Any]]
+"""A tool's name, and the arguments of a call."""
+
+
 @dataclass(slots=True)
 class ToolCalls:
     """Runs the tool calls of one run. Only the tools themselves work outside the loop's thread.
@@ -214,6 +218,7 @@ class ToolCalls:
         model_for: Returns the run's language model for a call with this cancel token, or None.
         past: The earlier results of the conversation.
         store: Values that tools keep for the conversation.
+        together: The calls of the message or plan at hand, by their ids.
     """
 
     request: RunRequest
@@ -234,6 +239,7 @@ class ToolCalls:
     model_for: Callable[[CancelToken, WatchedRecords], ToolModel | None] = lambda _, __: None
     answers: PlanAnswers = field(default_factory=PlanAnswers)
     unclean: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+    together: dict[str, PlannedCall] = field(default_factory=dict[str, PlannedCall])
     confirmations: ImageConfirmations = field(init=False)
     past: PastResults = field(init=False)
     store: KeptValues = field(init=False)
@@ -249,7 +255,7 @@ class ToolCalls:
 
         A call whose arguments are changed afterwards, by a rule, is asked about alone.
         """
-        if len(calls) < 2:
+        if len(calls) < 2 or all(call.id in self.together for call in calls):
             return
         looked = [self._look_at(await self._cleaned(call), beside=False) for call in calls]
         wanted = [
@@ -257,6 +263,10 @@ class ToolCalls:
             for item in looked
             if item.tool is not None and item.args is not None
         ]
+        self.together = {
+            one.call.id: (one.spec.name, one.arguments.model_dump(exclude_defaults=True))
+            for one in wanted
+        }
         with self.clock.paused():
             await self.approvals.ask_together(
                 wanted,
@@ -609,6 +619,8 @@ class ToolCalls:
         records: WatchedRecords,
     ) -> ToolContext:
         request = self.request
+        ids = [*self.together]
+        after = ids[ids.index(call.id) + 1 :] if call.id in ids else []
         return ToolContext(
             run_id=request.run_id,
             call_id=call.id,
@@ -629,6 +641,7 @@ class ToolCalls:
             record_patient=request.record_patient,
             record_unlinked=request.record_unlinked,
             viewer=request.viewer,
+            ahead=tuple(self.together[one] for one in after),
         )
 
     def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:

@@ -14,7 +14,14 @@ from app.tools.finding_names import known_words, side_of, words_of
 from app.tools.pack_plan import Earlier, Spoken, SpokenCall
 from app.tools.text_classifier import folded
 from app.tools.viewer import tools as named
-from app.tools.viewer.reading import UNDECIDED, known_names, one_of, read, which_findings
+from app.tools.viewer.reading import (
+    UNDECIDED,
+    known_names,
+    one_of,
+    only_goes_on,
+    read,
+    which_findings,
+)
 from app.tools.viewer.spoken import in_digits
 
 _LAST = 6
@@ -257,7 +264,7 @@ def _reversed(call: SpokenCall) -> tuple[SpokenCall, ...] | None:
 def _again(said: str, call: SpokenCall) -> tuple[SpokenCall, ...] | None:
     """Return a change once more, or less of it: "a bit more", "that's too much"."""
     bare = _PLEASE.sub("", _NO.sub("", _PLEASE.sub("", said)))
-    more, less = _MORE.fullmatch(bare), _LESS.fullmatch(bare)
+    more, less = _MORE.fullmatch(bare) or only_goes_on(said), _LESS.fullmatch(bare)
     if not (more or less):
         return None
     key = next((k for k in ("change", "speed", "command") if call.arguments.get(k)), "")
@@ -266,7 +273,8 @@ def _again(said: str, call: SpokenCall) -> tuple[SpokenCall, ...] | None:
         return (
             replace(call, arguments={**call.arguments, key: _OPPOSITE[value] if less else value}),
         )
-    if more and (call.arguments.keys() & {"by", "mm", "factor"} or value in ("undo", "redo")):
+    steps = call.arguments.keys() & {"by", "mm", "factor"} or value in ("undo", "redo")
+    if more and (steps or str(call.arguments.get("finding", "")).startswith(("next", "previous"))):
         return (replace(call, arguments={k: v for k, v in call.arguments.items() if k != "times"}),)
     return None
 

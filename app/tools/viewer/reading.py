@@ -236,6 +236,17 @@ _STATED = re.compile(
     r"|seems?|ist|sind|sieht|wirkt|wirken)\b"
 )
 """Clauses behind a command that only state something: "the lungs are clear"."""
+_POINT = re.compile(
+    r"(?<=[a-zß(] )(\d+(?:\.\d+)?), (\d+(?:\.\d+)?)"
+    r"(?=\)|[ .;!]*$| (?:as|als|and|und|to|bis|called)\b)",
+    re.IGNORECASE,
+)
+"""A place in pixels, "100, 120", which is no list."""
+_GO_ON = re.compile(
+    r"(?:(?:please|bitte|ok|okay|now|jetzt|just|can you|could you|kannst du|koenntest du)[ ,]+)*"
+    r"(?:go on|keep going|carry on|continue|weiter(?:machen)?|mache? weiter|antworte weiter)"
+    r"(?:[ ,]+(?:please|bitte))?"
+)
 _DISBELIEVES = re.compile(r"^i (?:don't|dont|do not) (?:believe|buy)(?: in)? ")
 _ASKS = re.compile(
     r"\b(?:know|whether|if|how|what|which|tell|wissen|ob|wie|warum|welche\w*)\b", re.I
@@ -649,6 +660,11 @@ def is_of_view(text: str) -> bool:
     return re.search(rf"\b(?:{_parts()['of_view']})\b", folded) is not None
 
 
+def only_goes_on(text: str) -> bool:
+    """Return whether a text only says to go on, which is a command only after another."""
+    return _GO_ON.fullmatch(folded(text).strip(" .!?,")) is not None
+
+
 def read(text: str) -> Spoken | None:
     """Return the commands in a text, and what else it says; None if it has no command.
 
@@ -656,6 +672,8 @@ def read(text: str) -> Spoken | None:
     attached to the question is what "here" and "this" mean in it.
     """
     words, regions = without_regions(text)
+    if only_goes_on(words):
+        return None
     found = _read_words(words)
     if not regions:
         return at_click(found, words)
@@ -689,7 +707,7 @@ def _read_words(text: str) -> Spoken | None:
         return None
     text = _LINES.sub("; ", _BULLET.sub("", text.strip()))
     said = folded(text)
-    text = in_digits(text)
+    text = _POINT.sub(r"\1,\2", in_digits(text))
     if _NO_PLACE.search(text):
         return Spoken((), told=_WHOLE)
     if _SENDS.search(folded(text)) and "?" not in text:
@@ -1099,8 +1117,8 @@ def _loses_a_name(text: str, found: Spoken) -> bool:
     return bool((names & known_words()) - said)
 
 
-def _drops_a_request(text: str, found: Spoken) -> bool:
-    """Return whether one of several clauses asks tools for something that the commands lack."""
+def _drops_a_part(text: str, found: Spoken) -> bool:
+    """Return whether one of several clauses asks for something that the commands lack."""
     clauses = [part for clause in _SPLIT.split(folded(text)) for part in _AND.split(clause)]
     values = (value for call in found.calls for value in call.arguments.values())
     said = {word for value in values if isinstance(value, str) for word in words_of(value)}
@@ -1109,6 +1127,9 @@ def _drops_a_request(text: str, found: Spoken) -> bool:
         return False
     if any(_LOOKS_FOR.search(one) and _clause(one) is None for one in clauses):
         return True
+    tools = {call.tool for call in found.calls}
+    if any(call.tool not in tools for one in clauses for call in _clause(one) or ()):
+        return True  # "go to slice 12 and mark ..." as the mark alone
     asked = (one for one in clauses if _ASKED_FOR.search(one))
     # "Put a measurement on" names what the command does.
     return any((set(words_of(one)) & known_words()) - said - {"length"} for one in asked)
@@ -1152,7 +1173,7 @@ def _read_bare(text: str) -> Spoken | None:
     if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
         return by_patterns
     learned = _learned(text)
-    if learned is not None and learned.calls and _drops_a_request(text, learned):
+    if learned is not None and learned.calls and _drops_a_part(text, learned):
         learned = None
     if by_patterns is None:
         return learned

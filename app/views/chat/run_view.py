@@ -157,7 +157,6 @@ class AnswerMenu(QToolButton):
         self._pin(pinned)
 
 
-CONTINUE = "Go on."
 # Calls of the loop that the checklist shows; the second stands in earlier conversations only.
 _PLAN_TOOLS = ("update_plan", "check_answer")
 
@@ -480,10 +479,13 @@ class RunView(QWidget):
     def _stopped(self, stopped_by: str) -> Notice:
         text, advice, in_settings = run_wording.limit(stopped_by)
         notice = Notice(text, advice, tone="warning")
-        notice.add_action(tr("Continue"), "play", lambda: self._actions.ask_again(CONTINUE))
+        notice.add_action(tr("Continue"), "play", self._go_on)
         if in_settings:
             notice.add_action(tr("Limits…"), "", self._actions.open_limits)
         return notice
+
+    def _go_on(self) -> None:
+        self._actions.ask_again(tr("Go on with this answer."))
 
     def _sign(self) -> None:
         model = run_wording.model_title(self._model) if self._model else tr("Assistant")

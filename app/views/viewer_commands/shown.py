@@ -469,9 +469,11 @@ class ShownState:
         place, count = canvas.scroller.place
         window, display = canvas.shown_window, viewport.display
         acquired = viewport.acquired
+        series = self._workspace.studies.series_of(acquired) if acquired is not None else None
         return {
             "image": images.get(id(acquired), ""),
             "modality": acquired.get("Modality") if acquired is not None else "",
+            **({"series": series.number} if series is not None and series.number else {}),
             "position": f"{place + 1} of {count}",
             "plane": frame.planes.plane.value,
             **(

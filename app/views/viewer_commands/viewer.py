@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,6 +43,8 @@ _WARM_MS = 3000
 """After the window is made: then the first image is shown."""
 _LONGEST_S = 20.0
 """How long a picture is awaited; after that the command counts as done."""
+
+_UNWANTED = "you did not want this"
 
 _log = get_logger(__name__)
 T = TypeVar("T")
@@ -83,6 +86,20 @@ class _Change:
     undone: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question about a command, and what exactly it would do."""
+
+    title: str
+    command: str
+    arguments: JsonDict
+    granted: bool = False
+
+    def is_for(self, other: _Asked) -> bool:
+        """Return whether this is about exactly the same."""
+        return (self.command, self.arguments) == (other.command, other.arguments)
+
+
 class ViewerCommands(QObject):
     """The window as the assistant's tools work it; implements `tools.api.Viewer`.
 
@@ -97,6 +114,8 @@ class ViewerCommands(QObject):
         self._workspace = window.workspace
         self._runs: dict[str, set[str]] = {}
         """The studies that each run has brought into view."""
+        self._answers: dict[str, list[_Asked]] = {}
+        """What the user said in each run of steps that are still to come."""
         self._closed = False
         window.closing.connect(self._close)
         self.shown = ShownState(window)
@@ -123,10 +142,19 @@ class ViewerCommands(QObject):
 
     def do(self, command: str, arguments: JsonDict, context: ToolContext) -> ViewerAnswer:
         """Run a command on the GUI thread, and wait until its picture is there."""
-        question = partial(self._question, command, dict(arguments), context)
-        title, exact = self._answer(context, lambda answer: answer.set_result(question()))
-        if title and not context.confirm(title, tr("The assistant wants to do this.")):
-            raise ToolFailed("you did not want this")
+        question = partial(self._questions, command, dict(arguments), context)
+        exact, asked = self._answer(context, lambda answer: answer.set_result(question()))
+        if asked:
+            titles = [one.title for one in asked]
+            title, detail = titles[0], tr("The assistant wants to do this.")
+            if len(titles) > 1:
+                title = tr("Allow these {count} steps?").format(count=len(titles))
+                detail = "\n".join((tr("The assistant wants to do this:"), *titles))
+            answers = self._answers[context.run_id]
+            given = context.confirm(title, detail)
+            answers += [replace(one, granted=given) for one in asked]
+            if not given:
+                raise ToolFailed(_UNWANTED)
         return self._answer(context, partial(self._begin, command, exact, context))
 
     def _answer(self, context: ToolContext, begin: Callable[[Future[T]], object]) -> T:
@@ -161,6 +189,39 @@ class ViewerCommands(QObject):
                 _log.exception("a command of the assistant failed")
                 answer.set_exception(unexpected(error))
 
+    def _questions(
+        self, command: str, arguments: JsonDict, context: ToolContext
+    ) -> tuple[JsonDict, list[_Asked]]:
+        """Return what a command does exactly, and what the user is asked before.
+
+        Steps of the same plan that will be asked about are asked about now, all at once; what
+        cannot be said yet, since it depends on the steps before, is asked about when it comes.
+
+        Raises:
+            ToolFailed: The user has said no to this.
+        """
+        title, exact = self._question(command, arguments, context)
+        answers = self._answers.setdefault(context.run_id, [])
+        asked: list[_Asked] = []
+        if title:
+            own = _Asked(title, command, exact)
+            answer = next((one for one in answers if one.is_for(own)), None)
+            if answer is not None and not answer.granted:
+                raise ToolFailed(_UNWANTED)
+            if answer is None:
+                asked.append(own)
+            else:
+                answers.remove(answer)  # a yes is for one call
+        for later, said in context.ahead:
+            if later not in self._do:
+                continue
+            with suppress(SightlineError):
+                title, then = self._question(later, dict(said), context)
+                one = _Asked(title, later, then)
+                if title and not any(other.is_for(one) for other in answers):
+                    asked.append(one)
+        return exact, asked
+
     def _question(
         self, command: str, arguments: JsonDict, context: ToolContext
     ) -> tuple[str, JsonDict]:
@@ -179,6 +240,8 @@ class ViewerCommands(QObject):
             name = str(arguments["command"])
             if name in CLOSING or (by_model and name in ASKED):
                 about, title = self._about(name), self._views.usable(name)
+                if name.startswith("export"):  # of the menu "Export": "DICOM"
+                    title = tr("Export: {what}").format(what=title)
                 title += f": “{about.label}”" if isinstance(about, Command) else ""
                 times = int(arguments.get("times", 1))
                 if name == "undo everything":
@@ -318,6 +381,7 @@ class ViewerCommands(QObject):
     def end_run(self, run_id: str) -> None:
         """Join what a run did to one step: its commands, and the findings of its tools."""
         self._runs.pop(run_id, None)
+        self._answers.pop(run_id, None)
         self.shown.end_run()
         self._workspace.commands.join_run(run_id, tr("What the assistant did"))
 
