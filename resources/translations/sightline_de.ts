@@ -5012,7 +5012,7 @@
         <message>
             <location filename="../../app/views/chat/run_view.py" />
             <source>Go on with this answer.</source>
-            <translation>Führen Sie diese Antwort zu Ende.</translation>
+            <translation>Setzen Sie diese Antwort fort.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication, QDialog
 
+from app.imaging.findings import State
 from app.imaging.types import ImageRef
 from app.tools.api import ToolContext, ToolFailed, ToolResult, ToolRetry
 from app.tools.images import RunImages
@@ -258,3 +259,18 @@ def test_nobody_is_asked_about_what_cannot_be_done_now(room: Room, tmp_path: Pat
         assert isinstance(answer, ToolFailed)
         assert "cannot be used now" in str(answer)
     assert model.questions == []
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+@pytest.mark.parametrize("agreed", [False, True])
+def test_steps_that_need_a_yes_are_asked_about_together_before_any_is_made(
+    room: Room, agreed: bool
+):
+    room.answer = agreed
+    room.ask("reject the effusion, then delete the nodule, then delete the heart")
+    (question,) = room.asked
+    assert "Delete Right nodule?" in question
+    assert "Delete Heart?" in question
+    states = {one.finding.id: one.finding.state for one in room.workspace.annotations.all()}
+    assert (states["id-B"] is State.REJECTED) is agreed
+    assert ({"id-A", "id-C"} & states.keys() == set()) is agreed

@@ -123,6 +123,8 @@ _WRONG = frozenset(
         "undo the last two steps and zoom in",  # right, but the zoom is a step again
         "die letzten zwei Schritte rückgängig und dann Knochenfenster",  # right, as above
         "blende den Lungenflügel aus",  # hides both
+        "Zur untersten Schicht vom linken Lungenflügel",  # it lies on one slice of the scene
+        "blende die Lunge aus, aber nur die eine Seite",  # hides both
     ]
 )
 """Commands that are known not to do what is asked, each of them without harm."""

@@ -31,22 +31,23 @@ _NO = re.compile(
     r"|ich meinte|not that(?: one)?|nicht (?:den|die|das))\b[ ,]*)+"
 )
 _AND = re.compile(
-    r"^(?:(?:and|und|now|jetzt|then|dann|ok(?:ay)?|also|auch|please|bitte|so|next|noch"
-    r"|(?:do )?(?:the )?same (?:for|with|to|on)|what about|how about|dasselbe (?:mit|fuer|bei)"
-    r"|das gleiche (?:mit|fuer|bei)|was ist mit)\b[ ,]*)+"
+    r"^(?:(?:and|und|now|jetzt|then|dann|ok(?:ay)?|also|auch|so|next|noch"
+    r"|(?:do )?(?:the )?same (?:for|with|to|on)|dasselbe (?:mit|fuer|bei)"
+    r"|das gleiche (?:mit|fuer|bei))\b[ ,]*)+"
 )
 _ALSO = re.compile(
-    r"(?:and|und|also|auch|please|bitte|(?:do )?(?:the )?same (?:for|with)"
+    r"(?:and|und|also|auch|(?:do )?(?:the )?same (?:for|with)"
     r"|dasselbe (?:mit|fuer|bei))\b"
     r"(?! (?:now|then|jetzt|dann|what|how|was)\b)"
 )
 """Beginnings of what goes on from a decision; "now the effusion" may only go there."""
 _ONLY = re.compile(r"^(?:only|just|nur)\b ")
-_TOO = re.compile(r"(?:[ ,]+(?:too|as well|also|auch|please|bitte|noch|dazu))+$")
+_TOO = re.compile(r"(?:[ ,]+(?:too|as well|also|auch|noch|dazu))+$")
 _PLEASE = re.compile(
     r"^(?:(?:please|bitte|and|und|ok(?:ay)?|now|jetzt|hm+|oh|ah|ach)\b[ ,]*)+"
     r"|[ ,]+(?:please|bitte)$"
 )
+_POLITE = re.compile(r"^(?:please|bitte)[ ,]+|[ ,]+(?:please|bitte)$")
 _SIDE = re.compile(
     r"(?:(?:the|die|das|den|der) )?(?:(?P<left>left|links|linke[nrs]?)"
     r"|(?P<right>right|rechts|rechte[nrs]?)|(?P<other>other|andere[nrs]?))(?: (?:one|side|seite))?"
@@ -283,6 +284,7 @@ def _with_another(
     said: str, call: SpokenCall, failed: bool, one_image: bool
 ) -> tuple[SpokenCall, ...] | None:
     """Return the command with another name, side, end or number than it had."""
+    said = _POLITE.sub("", said)
     corrects = _NO.match(said) is not None
     rest = _NO.sub("", said)
     more = _ALSO if call.arguments.get("action") in _DECIDES else _AND

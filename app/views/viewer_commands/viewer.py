@@ -150,9 +150,9 @@ class ViewerCommands(QObject):
             if len(titles) > 1:
                 title = tr("Allow these {count} steps?").format(count=len(titles))
                 detail = "\n".join((tr("The assistant wants to do this:"), *titles))
-            answers = self._answers[context.run_id]
             given = context.confirm(title, detail)
-            answers += [replace(one, granted=given) for one in asked]
+            later = (one for one in asked if (one.command, one.arguments) != (command, exact))
+            self._answers[context.run_id] += [replace(one, granted=given) for one in later]
             if not given:
                 raise ToolFailed(_UNWANTED)
         return self._answer(context, partial(self._begin, command, exact, context))
@@ -206,12 +206,12 @@ class ViewerCommands(QObject):
         if title:
             own = _Asked(title, command, exact)
             answer = next((one for one in answers if one.is_for(own)), None)
-            if answer is not None and not answer.granted:
-                raise ToolFailed(_UNWANTED)
             if answer is None:
                 asked.append(own)
             else:
-                answers.remove(answer)  # a yes is for one call
+                answers.remove(answer)  # it is for one call
+                if not answer.granted:
+                    raise ToolFailed(_UNWANTED)
         for later, said in context.ahead:
             if later not in self._do:
                 continue
