@@ -261,7 +261,6 @@ def test_nobody_is_asked_about_what_cannot_be_done_now(room: Room, tmp_path: Pat
     assert model.questions == []
 
 
-@pytest.mark.parametrize("room", ["cxr"], indirect=True)
 @pytest.mark.parametrize("agreed", [False, True])
 def test_steps_that_need_a_yes_are_asked_about_together_before_any_is_made(
     room: Room, agreed: bool
