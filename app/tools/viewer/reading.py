@@ -169,6 +169,23 @@ _NOT_SENT = (
     "Nothing was sent: Sightline sends nothing to a PACS. Write DICOM files (Ctrl+Shift+E), "
     "and import them there."
 )
+_IS_WINDOWED = re.compile(r"\b(?:window\w*|fenster\w*)\b", re.IGNORECASE)
+_FROM_TO = re.compile(
+    r"\b(?:(?:from|between|von|zwischen) )?(?P<low>-?\d+(?:[.,]\d+)?) ?(?:hu )?(?:to|bis) "
+    r"(?P<high>-?\d+(?:[.,]\d+)?) ?hu\b",
+    re.IGNORECASE,
+)
+_SIGNS = re.compile(
+    r"(?:(?:please|bitte|can you|could you|kannst du) )*"
+    r"(?:(?:sign|unterschreib\w*|signier\w*)(?: (?:it|this|that|ihn|es|das"
+    r"|(?:the |den |die |my |meinen )?(?:report|bericht|befund)))?"
+    r"(?: (?:now|off|bitte|please|as .{1,60}|als .{1,60}|for me|fuer mich))*"
+    r"|(?:the |den )?(?:bericht|befund|report) (?:unterschreiben|signieren|sign))"
+)
+_NOT_SIGNED = (
+    "Nothing was signed: only you sign a report. Open it with View › Report, read it, and write "
+    "your name there."
+)
 _LATER = re.compile(
     r"(?:^|, )(?:(?:right )?after (?:i|you|we)|once(?! again| more)|as soon as"
     r"|sobald|nachdem)\b"
@@ -180,7 +197,7 @@ _TOPIC = re.compile(
 """What commands are for, before them: "clean screen for teaching: texts off, panels away"."""
 _WHICH = "Nothing was changed: say which of the two is meant."
 _OR = re.compile(r"\s+(?:or|oder)\s+")
-_IN_TURN = re.compile(r"\b(?:then|first|next|dann|danach|erst|zuerst|anschliessend)\b")
+_IN_TURN = re.compile(r"\b(?:then|first|next(?! to)|dann|danach|erst|zuerst|anschliessend)\b")
 _DENIED = re.compile(
     r"\b(?:do not|don'?t|never|niemals|auf keinen fall|keinesfalls|keineswegs"
     r"|under no circumstances)\b"
@@ -712,6 +729,9 @@ def _read_words(text: str) -> Spoken | None:
         return Spoken((), told=_WHOLE)
     if _SENDS.search(folded(text)) and "?" not in text:
         return Spoken((), told=_NOT_SENT)
+    if _SIGNS.fullmatch(said.strip(" .!?")):
+        return Spoken((), told=_NOT_SIGNED)
+    text = _windows_by_range(text)
     text = _with_names_joined(plain(_corrected_by_user(text)))
     topic = _TOPIC.match(text)
     if topic and not VERB.search(said) and not known_names(folded(topic[0])):
@@ -771,6 +791,18 @@ def _read_words(text: str) -> Spoken | None:
         and any("to" in c.arguments for c in found.calls)
     )
     return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
+
+
+def _windows_by_range(text: str) -> str:
+    """Return a text in which a range of values is a window: "set the window to 50 to 350 HU"."""
+
+    def window(said: re.Match[str]) -> str:
+        low, high = (float(said[name].replace(",", ".")) for name in ("low", "high"))
+        if low >= high:
+            return said[0]
+        return f"width {high - low:g} center {(low + high) / 2:g}"
+
+    return _FROM_TO.sub(window, text) if _IS_WINDOWED.search(text) else text
 
 
 def _loses_a_side(text: str, calls: tuple[SpokenCall, ...]) -> bool:
@@ -1562,14 +1594,14 @@ def _by_patterns(text: str) -> Spoken | None:
             each.append(found and _of_last_named(found, part, done))
         if len(parts) > 1 and all(each):
             calls += [one for one in each if one]
-        elif len(parts) > 1 and any(map(_stands_alone, each)):
+        elif len(parts) > 1 and any(map(_stands_alone, each, parts)):
             # "zoom to the heart and tell me whether it is enlarged"
             left: list[str] = []
             for part, one in zip(parts, each, strict=True):
                 more = _with_one_more(calls[-1], part) if calls and not left else None
                 if more and (not one or set(words_of(part)) <= known_words()):
                     calls[-1] = more  # "accept the heart and both lungs"
-                elif one and _stands_alone(one):
+                elif one and _stands_alone(one, part):
                     calls.append(_of_what_was_named(one, left))
                 elif "?" in folded or not _REMARK.match(part):
                     left.append(part)
@@ -1584,7 +1616,8 @@ def _part(clause: str) -> tuple[SpokenCall, ...] | None:
     calls = _clause(clause)
     if calls is None:
         return None
-    asks = bool(_COMPARES.search(clause))
+    reports = any(call.arguments.get("command") == "panel report" for call in calls)
+    asks = bool(_COMPARES.search(clause)) or (reports and _WRITES.search(clause) is not None)
     return tuple(replace(one, question=clause) if asks or _describes(one) else one for one in calls)
 
 
@@ -1756,10 +1789,10 @@ def _with_one_more(calls: tuple[SpokenCall, ...], part: str) -> tuple[SpokenCall
     return (replace(one, arguments={**one.arguments, "which": which}, names=names),)
 
 
-def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
+def _stands_alone(calls: tuple[SpokenCall, ...] | None, part: str) -> bool:
     """Return whether a part is a command of its own: not "width 350" in "convert it with ..."."""
-    if not calls:
-        return False
+    if not calls or re.fullmatch(_whole(r"(?:<the>)?<presets>"), _stripped(part)):
+        return False  # "the heart and lungs, in your own words" is about no window
     first = calls[0]
     if str(first.arguments.get("command", "")).startswith(("mark a ", "measure", "draw", "probe")):
         return False  # "RLL consolidation, box" asks for a box around it
@@ -1933,6 +1966,10 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
     if viewport and (where := _viewport(viewport)):
         arguments["viewport"] = where
     kept = {name: value for name, value in arguments.items() if value is not None}
+    width, center = kept.get("width", 0), kept.get("center", 0)
+    if {"a", "b"} <= found.keys() and tool == named.WINDOW and 0 < width < center:
+        # Of two numbers without names the larger one is the width, in whichever order.
+        kept |= {"width": center, "center": width}
     if kept.get("times") == 1:
         del kept["times"]
     if kept.get("action") in _DECIDING and any(map(_IS_ONE.fullmatch, found.values())):

@@ -582,12 +582,26 @@ class FindingCommands:
         if area is None:
             return []
         shown, box = self._window.canvas.scaled_frame, Box(*area)
-        if shown is None or not shown.shows(finding.image):
+        if shown is None or not (shown.shows(finding.image) or self._is_spaced_alike(finding)):
             return [f"{box.x1 - box.x0:.0f} × {box.y1 - box.y0:.0f} px across"]
         across = f"{drawing.size_text(shown, box).partition(';')[0]} across"
         if not isinstance(shape, Mask | Polygon):
             return [across]
         return [across, drawing.area_text(shown, shape).capitalize()]
+
+    def _is_spaced_alike(self, finding: Finding) -> bool:
+        """Return whether a finding's image has the pixels of the shown one, of the same series."""
+        shown, there = (
+            self._workspace.acquired,
+            self._workspace.instance_of(finding.image.sop_instance_uid),
+        )
+        if shown is None or there is None or not there.get("PixelSpacing"):
+            return False
+        series_of = self._workspace.studies.series_of
+        return series_of(shown) is series_of(there) and all(
+            shown.get(keyword) == there.get(keyword)
+            for keyword in ("PixelSpacing", "Rows", "Columns", "Modality")
+        )
 
     def _show_and_hide(self, shown: Sequence[str], hidden: Sequence[str]) -> None:
         self._workspace.annotations.set_visible(shown, True)
