@@ -1160,7 +1160,9 @@ def _drops_a_part(text: str, found: Spoken) -> bool:
     if any(_LOOKS_FOR.search(one) and _clause(one) is None for one in clauses):
         return True
     tools = {call.tool for call in found.calls}
-    if any(call.tool not in tools for one in clauses for call in _clause(one) or ()):
+    counted = (_clause(one) or () for one in clauses if re.search(r"\d", one))
+    known = (calls for calls in counted if _names_are_known(Spoken(calls)))
+    if any(call.tool not in tools for calls in known for call in calls):
         return True  # "go to slice 12 and mark ..." as the mark alone
     asked = (one for one in clauses if _ASKED_FOR.search(one))
     # "Put a measurement on" names what the command does.
@@ -1594,14 +1596,14 @@ def _by_patterns(text: str) -> Spoken | None:
             each.append(found and _of_last_named(found, part, done))
         if len(parts) > 1 and all(each):
             calls += [one for one in each if one]
-        elif len(parts) > 1 and any(map(_stands_alone, each, parts)):
+        elif len(parts) > 1 and any(map(_stands_alone, each, parts, range(len(parts)))):
             # "zoom to the heart and tell me whether it is enlarged"
             left: list[str] = []
             for part, one in zip(parts, each, strict=True):
                 more = _with_one_more(calls[-1], part) if calls and not left else None
                 if more and (not one or set(words_of(part)) <= known_words()):
                     calls[-1] = more  # "accept the heart and both lungs"
-                elif one and _stands_alone(one, part):
+                elif one and _stands_alone(one, part, parts.index(part)):
                     calls.append(_of_what_was_named(one, left))
                 elif "?" in folded or not _REMARK.match(part):
                     left.append(part)
@@ -1789,9 +1791,9 @@ def _with_one_more(calls: tuple[SpokenCall, ...], part: str) -> tuple[SpokenCall
     return (replace(one, arguments={**one.arguments, "which": which}, names=names),)
 
 
-def _stands_alone(calls: tuple[SpokenCall, ...] | None, part: str) -> bool:
+def _stands_alone(calls: tuple[SpokenCall, ...] | None, part: str, place: int) -> bool:
     """Return whether a part is a command of its own: not "width 350" in "convert it with ..."."""
-    if not calls or re.fullmatch(_whole(r"(?:<the>)?<presets>"), _stripped(part)):
+    if not calls or (place and re.fullmatch(_whole(r"(?:<the>)?<presets>"), _stripped(part))):
         return False  # "the heart and lungs, in your own words" is about no window
     first = calls[0]
     if str(first.arguments.get("command", "")).startswith(("mark a ", "measure", "draw", "probe")):
