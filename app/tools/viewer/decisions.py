@@ -111,6 +111,7 @@ _NO_TO_THAT = re.compile(
 )
 """As in "no, that's not real, reject it"."""
 _A_REAL_ONE = re.compile(r"\ba (real|genuine|true|convincing|false|fake) one$")
+_TO_ME = re.compile(r"(?<=\bthat) one\b|(?<=\bthis) one\b| (?:to me|fuer mich)$")
 _OF_REASON = frozenset(
     """
     it that this they those these thats its theyre the a an only just really clearly all both so
@@ -258,7 +259,7 @@ def _takes(
     elif _COURTESY.match(clause) or _REST.match(clause) or (so_far.groups and _WHOLE.match(clause)):
         so_far.listed = was_listed
     elif _is_reason(clause):
-        asks = clause.startswith(("ist ", "sind ", "wirkt ", "sieht ", "is ", "are ", "looks "))
+        asks = clause.startswith(("ist ", "sind ", "wirkt ", "sieht ", "is ", "are "))
         if asks and not so_far.deciding:
             return False  # "ist er echt, akzeptiere ihn"
         if re.match(r"(?:no|not|nicht|kein\w*)\b", clause) and so_far.deciding:
@@ -362,7 +363,8 @@ def _is_reason(clause: str) -> bool:
     """Return whether a clause is a reason: one statement of which each word is known."""
     if _IS_NONE.fullmatch(clause.strip(" .!")):
         return True
-    words = _words(_A_REAL_ONE.sub(r"\1", clause))
+    clause = _TO_ME.sub("", _A_REAL_ONE.sub(r"\1", clause))
+    words = _words(clause)
     told = _WELL | _ILL | _THINGS
     if not all(
         one in _OF_REASON
@@ -480,7 +482,8 @@ def _fits(reason: str, place: int, decisions: Sequence[SpokenCall]) -> bool:
     if len(actions) != 1:
         return False
     denies = bool(words & _NOT) or any(map(_SOME.fullmatch, words))
-    well, ill = bool(words & _WELL), bool(words & _ILL)
+    believes = not denies and bool(words & {"believe", "buy", "glaube", "glaub"})
+    well, ill = believes or bool(words & _WELL), bool(words & _ILL)
     if actions == {True}:
         return well and not (ill or denies or words & _THINGS - _DRAWN or words & _NARROWS)
     return ill != denies if ill or well else True

@@ -63,6 +63,7 @@ _MORE = re.compile(
     r"(?:(?:a (?:little )?(?:bit|little|touch|tad)|even|still|some|noch|etwas"
     r"|ein (?:bisschen|wenig)|viel|much|lots?) )*(?:more|mehr)"
     r"|(?:and |und )?(?:again|once more|one more(?: time)?|same again|noch einen"
+    r"|(?:noch (?:ein)?mal um|another|noch) 90(?: ?°| degrees| grad)?"
     r"|nochmals?|noch (?:ein)?mal|noch (?:etwas|ein bisschen|ein wenig))"
 )
 _LESS = re.compile(
@@ -73,9 +74,10 @@ _LESS = re.compile(
 )
 _AS_BEFORE = re.compile(
     r"(?:(?:go|put|take|set|bring|change|mach|stell|geh)\w* )?"
-    r"(?:(?:it|that|this|es|das|alles|everything) )?"
+    r"(?:(?:it|them|that|this|es|sie|das|alles|everything) )?"
     r"(?:(?:back|wieder|zurueck) )?(?:"
-    r"(?:to )?(?:how|as|like|the way|where|what) (?:it|that|i|we) (?:was|were|had)(?: (?:it|that))?"
+    r"(?:to )?(?:how|as|like|the way|where|what) (?:it|that|i|we|they) (?:was|were|had)"
+    r"(?: (?:it|that))?"
     r"(?: (?:before|just now|a moment ago))?|(?:so )?wie (?:vorher|zuvor|eben|vorhin|es war)"
     r"(?: war)?|(?:to )?(?:as )?before|dahin,? wo (?:ich|wir) (?:war|waren))"
 )
@@ -99,6 +101,9 @@ _BACK_ON = re.compile(
 _WAS_BETTER = re.compile(
     r"(?P<said>.+?) (?:was|were|war|waren|is|ist|sieht|looked)(?: (?:much|viel|doch))?"
     r" (?:better|nicer|besser)(?: aus)?"
+)
+_OTHER_WAY = re.compile(
+    r"(?:lieber )?(?:anders(?:he)?rum|umgekehrt|the other way (?:a)?round|other way (?:a)?round)"
 )
 _SECOND = re.compile(
     r"(?:on |at |auf )?(?:the |den |dem )?(?:second|other|zweiten|anderen)(?: one)?"
@@ -136,6 +141,7 @@ _DECIDES = ("accept", "reject", "delete", "propose")
 _SEVERAL = re.compile(r"\b(?:those|these|them|both|all|alle|beide|sie|two|three|zwei|drei)\b")
 _BETWEEN = 2
 """Texts that may stand between what was taken away and "back on"."""
+_VIEWING = (named.WINDOW, named.ZOOM)
 _IT = ("selected", "this")
 _SWITCHED = frozenset({*_TAKES_AWAY, *_BRINGS})
 
@@ -157,17 +163,13 @@ def read_on(text: str, before: Sequence[Earlier], one_image: bool) -> Spoken | N
     if _BACK_TO_SLICE.fullmatch(_PLEASE.sub("", said)):
         return Spoken((SpokenCall(named.GO_TO, {"place": "back"}),))
     calls = _returned(said, before, call, one_image)
-    if (
-        calls is None
-        and call is not None
-        and not call.names
-        and _SIDE.fullmatch(_AND.sub("", said))
-    ):
-        # "Zoom to the right lung", "fit", "now the other side".
-        earlier = _calls(before[:-1], one_image)
-        call = earlier[-1] if earlier and earlier[-1].names else call
     if calls is None and call is not None:
         calls = _again(said, call) or _with_another(said, call, before[-1].failed, one_image)
+        if calls is None and not call.names and call.tool in _VIEWING:
+            # "Zoom to the right lung", "fit", "now the other side".
+            was = next(reversed(_calls(before[:-1], one_image)), call)
+            goes = was.names and was.tool in (named.GO_TO, named.ZOOM)
+            calls = _with_another(said, was, False, one_image) if goes else None
     calls = calls or _of_what_was_asked(said, before)
     if not calls:
         return None
@@ -195,6 +197,10 @@ def _returned(
     if _NO.match(_PLEASE.sub("", said)) and (better := _WAS_BETTER.fullmatch(bare)):
         instead = read(better["said"])
         return instead.calls if instead is not None and not instead.rest else None
+    if call is not None and _OTHER_WAY.fullmatch(bare):
+        placed = call.tool == named.SHOW and "viewport" in call.arguments
+        if placed or call.arguments.get("layout") == "swap":
+            return (SpokenCall(named.LAYOUT, {"layout": "swap"}),)
     if call is not None and _AS_BEFORE.fullmatch(bare):
         return _reversed(call) or (SpokenCall(named.COMMAND, {"command": "undo"}),)
     back, off = _BACK_ON.fullmatch(bare), _OFF_AGAIN.fullmatch(bare)

@@ -169,6 +169,10 @@ _NOT_SENT = (
     "Nothing was sent: Sightline sends nothing to a PACS. Write DICOM files (Ctrl+Shift+E), "
     "and import them there."
 )
+_I_DECIDED = re.compile(
+    r"(?:(?:the|all|those) )*(?:ones?|findings?) (?:(?:that|which) )?i(?:'ve| have)?(?: just)? "
+    r"(?P<did>accepted|rejected)"
+)
 _IS_WINDOWED = re.compile(r"\b(?:window\w*|fenster\w*)\b", re.IGNORECASE)
 _FROM_TO = re.compile(
     r"\b(?:(?:from|between|von|zwischen) )?(?P<low>-?\d+(?:[.,]\d+)?) ?(?:hu )?(?:to|bis) "
@@ -618,7 +622,9 @@ _SELECTED = frozenset(
 _TWO = frozenset(
     ("those two", "these two", "the two", "two", "both", "beide", "beiden", "die beiden")
 )
-_NO_NAMES = frozenset(("all", "masks", "boxes", "measurements", "heatmaps", *SELECTED, *HERE))
+_NO_NAMES = frozenset(
+    ("all", "masks", "boxes", "measurements", "heatmaps", *named.BY_STATE, *SELECTED, *HERE)
+)
 
 
 class _NotMeant(Exception):
@@ -2106,6 +2112,8 @@ def _which(text: str) -> str:
     if _EVERY.match(text):
         return "all"
     text = re.sub(r"^(?:only|just|nur) ", "", text)
+    if mine := _I_DECIDED.fullmatch(text):
+        return "accepted" if mine["did"].startswith(("accept", "angen")) else "rejected"
     if re.fullmatch(r"(?:die )?(?:both|beide[nr]?)(?: of (?:them|these|those)| davon)?", text):
         return "all 2"
     if counted := re.fullmatch(r"(?:all|alle) (?:the |die )?(\w+)(?: of (?:them|these))?", text):

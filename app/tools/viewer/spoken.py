@@ -64,7 +64,7 @@ _PLACE_IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 """The place of an image in words: "slice twelve"; larger numbers are digits by then."""
-_CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?!.*\?)", re.IGNORECASE)
+_CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?:so )?(?!.*\?)", re.IGNORECASE)
 """As in "den Rundherd kannst du verwerfen"."""
 _PLANE_IN = re.compile(
     r"\b((?:[ck]orona[lr]|sagit+al|axial)\w*(?: (?:plane|view|ebene|ansicht))?)"
