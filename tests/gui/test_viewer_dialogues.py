@@ -41,6 +41,7 @@ MISSED = frozenset(
         "and hide the one I rejected",  # none is: the one before was refused
         "Zu schnell, 10 reichen",  # it is said not to be understood
         "Ach nein, stell die Messung doch wieder her",  # there is none, it is said
+        "hmm no, take the key image off again",  # there is no such finding, it is said
         "Den davor auch noch",  # goes to another finding
     ]
 )

@@ -42,7 +42,7 @@ _GERMAN_WORDS = re.compile(
 )
 
 _COURTESY = r"""
-    hey|hi|hm+ no|hm+|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops
+    hey|hi|hm+|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops
     |ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
     |pls|plz|bitte|jetzt|dann|und|mal
     |once again|once more|can we do|could we do|can you do|let's do|also|kindly|just|nee|nö|nope
