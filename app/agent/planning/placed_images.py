@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from app.paths import resources_dir
 
 NOUN = (
     r"(?:images?|pictures?|films?|scans?|stud(?:y|ies)|exams?|radiographs?|x-?rays?|cxrs?|slides?|"
@@ -61,11 +64,6 @@ _CORNER = re.compile(
     re.IGNORECASE,
 )
 """A viewport of a layout of several rows: "top right"."""
-_MIDLINE = re.compile(
-    r"\b(?:heart|cardiac|cardiothoracic|ctr|htq|aorta|trachea|spine|mediastin\w*|herz\w*|luftröhre"
-    r"|wirbelsäule)\b",
-    re.IGNORECASE,
-)
 _SIDES = r"left|right|links|rechts"
 _BARE_SIDE = re.compile(
     rf"(?:\bon\s+(?:the\s+)?|\s)(?P<side>{_SIDES})(?:\s+(?:and|und)\s+(?P<too>{_SIDES}))?"
@@ -131,6 +129,14 @@ _FOLLOWS = re.compile(
 _CLAUSE = re.compile(r"[,;?.]|\b(?:and|und|then|dann|danach)\b", re.IGNORECASE)
 
 
+@cache
+def _midline() -> re.Pattern[str]:
+    """Return the pattern of words for what lies in the midline."""
+    lines = (resources_dir() / "words" / "midline.txt").read_text("utf-8").splitlines()
+    words = (re.escape(line).replace(r"\*", r"\w*") for line in lines if not line.startswith("#"))
+    return re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
     """An image that is named by its viewport, year or age.
@@ -161,7 +167,7 @@ def may_be_the_patients_side(text: str, before: str) -> bool:
 
     `before` is the question before. What lies in the midline is on no side of the patient.
     """
-    return _LAST_SIDE.search(text) is not None and _MIDLINE.search(before) is None
+    return _LAST_SIDE.search(text) is not None and _midline().search(before) is None
 
 
 def as_follow_up(text: str) -> str:
@@ -241,7 +247,7 @@ def placed_image(
 def _is_of_midline(blank: str, side: re.Match[str]) -> bool:
     """Return whether the clause of a side is about what lies in the midline."""
     starts = [0, *(one.end() for one in _CLAUSE.finditer(blank, 0, side.start()))]
-    return _MIDLINE.search(blank, starts[-1], side.start()) is not None
+    return _midline().search(blank, starts[-1], side.start()) is not None
 
 
 def _is_here_too(blank: str, spans: Sequence[tuple[int, int]]) -> bool:

@@ -106,7 +106,8 @@ _OTHER_WAY = re.compile(
     r"(?:lieber )?(?:anders(?:he)?rum|umgekehrt|the other way (?:a)?round|other way (?:a)?round)"
 )
 _SECOND = re.compile(
-    r"(?:on |at |auf )?(?:the |den |dem )?(?:second|other|zweiten|anderen)(?: one)?"
+    r"(?:one |1 |eine[nrs]? )?(?:on |at |auf )?(?:the |den |dem )?(?:second|other|zweiten|anderen)"
+    r"(?: one)?"
 )
 _OFF_AGAIN = re.compile(
     r"(?:(?:turn|switch|take|hide|blend)\w* )?(?:(?:it|them|that|those|these|sie|ihn|es|das|die) )?"
