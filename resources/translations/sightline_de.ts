@@ -6493,6 +6493,11 @@
             <translation>die Reihenfolge ist anders, eine Zahl kann zu etwas anderem geraten sein</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>It was called in a conversation that isn't open.</source>
+            <translation>Der Aufruf war in einem Gespräch, das nicht offen ist.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it was made on another study than the image</source>
             <translation>es wurde an einer anderen Studie als das Bild erstellt</translation>
@@ -6586,6 +6591,11 @@
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>its content is damaged</source>
             <translation>ihr Inhalt ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Its conversation isn't kept, so its arguments are not known.</source>
+            <translation>Das Gespräch dazu ist nicht aufbewahrt, die Argumente sind also nicht bekannt.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -7769,6 +7779,11 @@
             <translation>Von Hand</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Made by {title}: arguments, model, weights</source>
+            <translation>Erzeugt von {title}: Argumente, Modell, Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Made for</source>
             <translation>Gemacht für</translation>
@@ -8459,6 +8474,11 @@
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>no cell is left to cut out: {0}</source>
             <translation>es bleibt keine Zelle zum Ausschneiden: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>no command has gone to another image here</source>
+            <translation>hier hat kein Befehl zu einem anderen Bild geführt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -9500,6 +9520,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>Open it by itself to look at it</source>
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Open its conversation</source>
+            <translation>Das Gespräch öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
