@@ -6623,6 +6623,11 @@
             <translation>Die Dateien werden so erfasst, wie sie jetzt sind, damit jede spätere Änderung bemerkt wird.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Its finding does not say: {told}</source>
+            <translation>Ihr Befund sagt nicht: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>its frame of reference is not the image's: positions cannot be compared</source>
             <translation>das Bezugssystem ist nicht das des Bildes: Positionen können nicht verglichen werden</translation>
@@ -12101,6 +12106,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Side</source>
             <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Side: the text says {told}, accepted is: {true}</source>
+            <translation>Seite: der Text sagt {told}, angenommen ist: {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/report/report_texts.py" />

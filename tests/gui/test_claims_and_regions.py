@@ -239,8 +239,10 @@ def test_from_a_mask_one_gets_to_its_claims_and_to_its_tool(desk: Desk):
 def test_a_mask_of_another_conversation_leads_to_its_call_there(desk: Desk):
     liver = mask("now0")
     stored = desk.chat.store.new_thread()
-    started = {"run_id": "run-1", "thread_id": stored.thread_id, "model": "offline"}
-    stored.record(RunStarted(**started, seq=1, time="", question="How big is the liver?"))
+    begun = RunStarted(
+        run_id="run-1", seq=1, time="", thread_id=stored.thread_id, question="q", model="offline"
+    )
+    stored.record(begun)
     stored.append(Message(role="user", text="How big is the liver?"))
     stored.log_call("call", "finder", {"image_path": "image-7"}, {"status": "ok"}, "", "")
     stored.close()
@@ -253,10 +255,10 @@ def test_a_mask_of_another_conversation_leads_to_its_call_there(desk: Desk):
     notice = only_notice(desk)
     for part in ("finder 1.4", '"image_path": "image-7"', "net-1", WEIGHTS, "isn't open"):
         assert part in notice.view.plain()
-    button = notice.findChild(QPushButton)
+    [button] = notice.findChildren(QPushButton)
     QTest.mouseClick(button, LEFT)
-    desk.wait_until(lambda: desk.chat.dock.thread is not None)
-    assert desk.chat.dock.thread.thread_id == stored.thread_id
+    threads = desk.chat.dock
+    desk.wait_until(lambda: threads.thread and threads.thread.thread_id == stored.thread_id)
 
 
 def test_a_mask_whose_conversation_was_deleted_still_tells_tool_model_and_weights(desk: Desk):
