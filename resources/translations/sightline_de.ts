@@ -767,8 +767,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>A note seems to be about a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
-            <translation>Eine Notiz scheint von einem Patienten zu handeln, und über Patienten wird nichts behalten. Ohne das lautet sie: „{left}“</translation>
+            <source>A note seems to be about a patient or what an image shows, and nothing about patients is kept. It may say how you want things done. Without that it is: “{left}”</source>
+            <translation>Eine Notiz scheint von einem Patienten zu handeln oder davon, was ein Bild zeigt, und über Patienten wird nichts behalten. Sie darf sagen, wie Sie etwas gemacht haben möchten. Ohne das lautet sie: „{left}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reports/checks.py" />
