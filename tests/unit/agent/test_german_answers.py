@@ -160,6 +160,19 @@ def test_what_each_tool_does_and_how_to_ask_for_it_is_told_in_german():
             "**Ich kann nicht sagen, ob dieses Bild einen Pleuraerguss oder eine Atelektase zeigt:"
             "** Das Modell, das Befunde bewertet, ist nicht installiert.",
         ),
+        (
+            "- **Remember note:** The user did not allow remember_note.",
+            "- **Notiz merken:** Sie haben remember_note nicht erlaubt.",
+        ),
+        (
+            "Goal not reached: medsam2_segment: nothing is marked on this image.",
+            "Ziel nicht erreicht: medsam2_segment: auf diesem Bild ist nichts markiert.",
+        ),
+        (
+            "The chest classifier needs a model that is not installed: DenseNet.",
+            "Die Bewertung der Thoraxbefunde braucht ein Modell, das nicht installiert ist: "
+            "DenseNet.",
+        ),
         (  # a reason that the window's translation has, made a sentence
             "- **DICOM files:** No patient's record is open.",
             "- **DICOM-Dateien:** Keine Patientenakte ist offen.",
