@@ -177,8 +177,8 @@ def test_what_each_tool_does_and_how_to_ask_for_it_is_told_in_german():
             "- “cardiomegaly” (the model's words: “left pleural effusion”): box on the patient's "
             "left, lower third of the film, from (10, 20) to (110, 220) px [3.1].",
             "- „eine Kardiomegalie“ (Worte des Modells: „Pleuraerguss links“): Rechteck auf der "
-            "linken Seite des Patienten, unteres Drittel der Aufnahme, von (10, 20) bis (110, 220) px "
-            "[3.1].",
+            "linken Seite des Patienten, unteres Drittel der Aufnahme, von (10, 20) bis "
+            "(110, 220) px [3.1].",
         ),
         (  # a reason that the window's translation has, made a sentence
             "- **DICOM files:** No patient's record is open.",
