@@ -17,6 +17,7 @@ from typing import Any
 
 from app import paths
 from app.agent import events
+from app.agent.answers.german import in_german, is_german
 from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
@@ -120,6 +121,7 @@ def _new_thread(program: Program, out: Path | None) -> Thread:
 async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> int:
     last = ""
     streaming = False
+    german = is_german([run.question])
     own: set[str] = set()
     results: set[str] = set()
     async for event in loop.run(run):
@@ -131,7 +133,7 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
         if as_json:
             print_json(event_json(event, run.out_dir))
             continue
-        streaming = _print_for_people(event, streaming)
+        streaming = _print_for_people(event, streaming, german=german)
     return 0 if last == "run_finished" and (not results or "ok" in results) else 1
 
 
@@ -139,7 +141,7 @@ _LONG_ENTRY = re.compile(r"\[([A-Z][A-Za-z]+/[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{
 """An entry of a record cited by a UUID, of which its start will do for a person."""
 
 
-def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
+def _print_for_people(event: events.RunEvent, streaming: bool, *, german: bool = False) -> bool:
     """Print an event, answer to stdout; `streaming`, also returned: the line is unfinished."""
     if isinstance(event, events.TextDelta):
         # What a model writes must not steer the terminal.
@@ -151,6 +153,8 @@ def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
     if isinstance(event, events.ModelRetry) and event.withdrawn:
         print("[What the model wrote last does not count: it begins again.]", flush=True)
     line = describe(event)
+    if german and isinstance(event, events.PlanUpdated):
+        line = in_german(line)
     if line:
         print(printable(line, lines=True), file=sys.stderr, flush=True)
     return False

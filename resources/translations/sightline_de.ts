@@ -767,8 +767,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>A note seems to be about a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
-            <translation>Eine Notiz scheint von einem Patienten zu handeln, und über Patienten wird nichts behalten. Ohne das lautet sie: „{left}“</translation>
+            <source>A note seems to be about a patient or what an image shows, and nothing about patients is kept. It may say how you want things done. Without that it is: “{left}”</source>
+            <translation>Eine Notiz scheint von einem Patienten zu handeln oder davon, was ein Bild zeigt, und über Patienten wird nichts behalten. Sie darf sagen, wie Sie etwas gemacht haben möchten. Ohne das lautet sie: „{left}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reports/checks.py" />
@@ -6508,6 +6508,11 @@
             <translation>die Reihenfolge ist anders, eine Zahl kann zu etwas anderem geraten sein</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>It was called in a conversation that isn't open.</source>
+            <translation>Der Aufruf war in einem Gespräch, das nicht offen ist.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it was made on another study than the image</source>
             <translation>es wurde an einer anderen Studie als das Bild erstellt</translation>
@@ -6603,6 +6608,11 @@
             <translation>ihr Inhalt ist beschädigt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Its conversation isn't kept, so its arguments are not known.</source>
+            <translation>Das Gespräch dazu ist nicht aufbewahrt, die Argumente sind also nicht bekannt.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its coordinates are cut short; not drawn</source>
             <translation>die Koordinaten sind abgeschnitten; nicht gezeichnet</translation>
@@ -6626,6 +6636,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Its files are recorded as they are now, so that any later change is detected.</source>
             <translation>Die Dateien werden so erfasst, wie sie jetzt sind, damit jede spätere Änderung bemerkt wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Its finding does not say: {told}</source>
+            <translation>Ihr Befund sagt nicht: {told}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -7782,6 +7797,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
             <translation>Von Hand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Made by {title}: arguments, model, weights</source>
+            <translation>Erzeugt von {title}: Argumente, Modell, Gewichte</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -9520,6 +9540,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>Open it by itself to look at it</source>
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Open its conversation</source>
+            <translation>Das Gespräch öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -12096,6 +12121,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Side</source>
             <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Side: the text says {told}, accepted is: {true}</source>
+            <translation>Seite: der Text sagt {told}, angenommen ist: {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/report/report_texts.py" />

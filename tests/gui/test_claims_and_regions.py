@@ -11,12 +11,14 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QPushButton
 
 from app.agent.answers.items import items_of
-from app.agent.events import RunFinished, TextDelta, ToolFinished, ToolStarted
+from app.agent.events import RunFinished, RunStarted, TextDelta, ToolFinished, ToolStarted
+from app.agent.messages import Message
 from app.imaging.findings import Box, Finding, Mask, Provenance, State
 from app.imaging.types import ImageRef, ScanResult, Series, Study
+from app.views.chat.message import Notice
 from app.views.chat.threads import BATCH
 from app.views.main_window import MainWindow
 from app.views.text_view import TextView
@@ -232,6 +234,47 @@ def test_from_a_mask_one_gets_to_its_claims_and_to_its_tool(desk: Desk):
     assert details.isVisible()
     for part in ("finder 1.4", '"image_path": "image-7"', "net-1", WEIGHTS):
         assert part in details.plain()
+
+
+def test_a_mask_of_another_conversation_leads_to_its_call_there(desk: Desk):
+    liver = mask("now0")
+    stored = desk.chat.store.new_thread()
+    begun = RunStarted(
+        run_id="run-1", seq=1, time="", thread_id=stored.thread_id, question="q", model="offline"
+    )
+    stored.record(begun)
+    stored.append(Message(role="user", text="How big is the liver?"))
+    stored.log_call("call", "finder", {"image_path": "image-7"}, {"status": "ok"}, "", "")
+    stored.close()
+    desk.workspace.annotations.add([liver])
+    desk.workspace.annotations.select(liver.id)
+    menu = claims(desk)
+    texts = [one.text() for one in menu.actions() if not one.isSeparator()]
+    assert texts[0] == "No sentence that is shown cites it"
+    click(menu, 1)
+    notice = only_notice(desk)
+    for part in ("finder 1.4", '"image_path": "image-7"', "net-1", WEIGHTS, "isn't open"):
+        assert part in notice.view.plain()
+    [button] = notice.findChildren(QPushButton)
+    QTest.mouseClick(button, LEFT)
+    threads = desk.chat.dock
+    desk.wait_until(lambda: threads.thread and threads.thread.thread_id == stored.thread_id)
+
+
+def test_a_mask_whose_conversation_was_deleted_still_tells_tool_model_and_weights(desk: Desk):
+    liver = mask("now0")
+    desk.workspace.annotations.add([liver])
+    desk.workspace.annotations.select(liver.id)
+    click(claims(desk), 1)
+    told = only_notice(desk).view.plain()
+    for part in ("finder 1.4", "net-1", WEIGHTS, "isn't kept"):
+        assert part in told
+
+
+def only_notice(desk: Desk) -> Notice:
+    desk.wait_until(lambda: desk.chat.dock.findChildren(Notice))
+    [notice] = desk.chat.dock.findChildren(Notice)
+    return notice
 
 
 def claims(desk: Desk) -> QMenu:

@@ -206,6 +206,20 @@ def test_a_run_in_which_no_tool_worked_ends_with_1(
     assert results(capsys.readouterr().out) == {"dicom_processor": "failed"}
 
 
+def test_a_german_question_is_answered_in_german_also_where_nothing_could_be_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    ask("Merke dir, dass ich kurze Antworten mag", [], "offline")
+    printed = capsys.readouterr()
+    allowed = "Hier kann niemand gefragt werden. --allow write:remember_note erlaubt es mit Namen"
+    assert allowed in printed.out
+    assert (
+        f"Ziel nicht erreicht: remember_note: remember_note ist nicht erlaubt: {allowed}"
+        in printed.err
+    )
+
+
 def test_what_lies_in_the_out_folder_already_is_no_file_of_the_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

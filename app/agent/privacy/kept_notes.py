@@ -19,8 +19,48 @@ _HAS = re.compile(
     re.IGNORECASE,
 )
 _RULE = re.compile(r"\b(?:if|when|whenever|unless|who|which|wenn|falls|sobald)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"„[^“”]*[“”]|“[^”]*”|\"[^\"]*\"|(?<!\w)['‘‚][^'’]*['’](?!\w)")
+_STATEMENT = re.compile(r"[^.;\n]+(?:\.(?=\d)[^.;\n]+)*")
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|had|have|looks?|seems?|appears?|lies|sits|measures|shows?|grew|means"
+    r"|ist|sind|war|waren|hat|hatte|liegt|liegen|sitzt|misst|zeigt|wirkt|wuchs|bedeutet)\b|['’]s\b",
+    re.IGNORECASE,
+)
+_WISH = re.compile(  # what is to be done, or when it holds
+    r"\b(?:say|write|call\w*|name\w*|report\w*|tell|told|describ\w*|given?|measured|shown|listed|drawn"
+    r"|mention\w*|marked|written|abbreviat\w*|above|below|over|under|section|every|each|any"
+    r"|counts?|genannt|heißt|heißen|bezeichnet|beschrieben|angegeben|gemessen|gezeigt|erwähnt"
+    r"|geschrieben|abgekürzt|über|unter|oberhalb|unterhalb|jede[rnms]?|zählt|gilt|gelten)\b",
+    re.IGNORECASE,
+)
+_WHERE = re.compile(r"(?:in|of|on|at|near|im|am|an|auf|bei|von)\b", re.IGNORECASE)
+_VERB_LAST = re.compile(rf".*(?:{_VERB.pattern})\W*$", re.IGNORECASE)
+_THE = re.compile(
+    r"\b(?:the|this|that|these|der|die|das|den|dem|des|dies\w{1,2})\s(?:[^\W\d]+\s){0,2}$",
+    re.IGNORECASE,
+)
+_THERE = re.compile(
+    r"\b(?:there(?:'s|’s)|there (?:is|are|was|were)|(?:es|da) (?:gibt|gab|ist|sind|war)"
+    r"|findet sich|zeigt sich)\b",
+    re.IGNORECASE,
+)
+_FACT = re.compile(  # a place, a kind, a size or a change
+    r"\b(?:left|right|bilateral|links|rechts|link[ens]+|recht[ens]+|beidseit\w*|segment \d+|s\d+"
+    r"|(?:upper|lower|middle) lobe|(?:ober|unter|mittel)lappen|(?:benign|malignant)|gutartig\w*"
+    r"|bösartig\w*|harmless|harmlos\w*|old|new|alt|neu|known|bekannt|stable|stabil|unchanged"
+    r"|unverändert|gone|weg|larger|smaller|größer|kleiner|resolved|calcified|verkalkt"
+    r"|\d+(?:[.,]\d+)?\s?(?:mm|cm|ml))\b",
+    re.IGNORECASE,
+)
+_BARE = re.compile(  # "Benign nodule in segment 6"
+    r"\W*(?:(?:an?|the|der|die|das|ein\w?|small|large|klein\w*|groß\w*|left|right|link\w+|recht\w+"
+    r"|benign|malignant|gutartig\w*|bösartig\w*|old|alt\w?|new|neu\w?|pleural|known|bekannt\w*)\W+)*",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(r"\b(?:first|last|before|then|zuerst|zuletzt|dann|vor|in (?:mm|cm|ml))\b", re.I)
 REFUSED = (
-    "It seems to be about a patient, and nothing about patients is kept. Without that it is: “{}”"
+    "It seems to be about a patient or what an image shows, and nothing about patients is kept. "
+    "A note may say how you want things done. Without that it is: “{}”"
 )
 
 
@@ -46,6 +86,7 @@ def without_patients(
     plain = as_note(unicodedata.normalize("NFKC", text))
     left = without_somebody(Redactor([asked]).text(plain), REMOVED)
     left = _HAS.sub(lambda found: REMOVED if _tells_of_somebody(found) else found[0], left)
+    left = _STATEMENT.sub(lambda found: REMOVED if _tells_a_finding(found[0]) else found[0], left)
     return text if left == plain else left
 
 
@@ -55,6 +96,27 @@ def _tells_of_somebody(found: re.Match[str]) -> bool:
         return False
     concepts = findings_in(found["what"]).values()
     return any(not found["is"] or key.startswith("C") for key in concepts)
+
+
+def _tells_a_finding(text: str) -> bool:
+    """Return whether a sentence says what a finding is like ("the nodule is benign"), no wish."""
+    said = _QUOTED.sub(" ", text)
+    fact, verb, order = (one.search(said) for one in (_FACT, _VERB, _ORDER))
+    if _RULE.search(said) or _WISH.search(said) or (order and not (fact and verb)):
+        return False
+    places = [*findings_in(said)]
+    if places and _THERE.search(said):
+        return True
+    if not verb:
+        bare = bool(places) and _BARE.fullmatch(said, 0, min(places)) is not None
+        return bare and fact is not None
+    return any(fact or (_THE.search(said[:at]) and _is_subject(said, at)) for at in places)
+
+
+def _is_subject(said: str, place: int) -> bool:
+    """Return whether a verb or a preposition follows a name: not "the nodule colour is red"."""
+    rest = re.sub(r"^\w+\W*", "", said[place:])
+    return any(pattern.match(rest) for pattern in (_VERB, _WHERE, _VERB_LAST))
 
 
 def told_in(history: Sequence[Message]) -> tuple[list[str], list[str]]:

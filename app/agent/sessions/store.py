@@ -165,6 +165,19 @@ class SessionStore:
         others = sorted(one for one in family - {thread_id} if (self._root / one).is_dir())
         return (thread_id, *others)
 
+    def find_call(self, run_id: str, call_id: str) -> tuple[str, dict[str, Any]] | None:
+        """Return the latest thread with a tool call and the call's arguments; None if none has."""
+        for info in sorted(self._infos(), key=lambda one: one.updated, reverse=True):
+            self._flush(info.thread_id)
+            with suppress(OSError), open_regular(self._root / info.thread_id / FILE) as file:
+                for line in file:
+                    entry = (parse_line(line) or {}) if run_id.encode() in line else {}
+                    call = entry.get("type"), entry.get("run_id"), entry.get("id")
+                    arguments: Any = entry.get("arguments")
+                    if call == ("tool_call", run_id, call_id) and isinstance(arguments, dict):
+                        return info.thread_id, arguments
+        return None
+
     def pins(self, thread_id: str) -> frozenset[str]:
         """Return the ids of the runs whose answers are pinned; "" stands for the whole thread."""
         return _pins(self._folder(thread_id))

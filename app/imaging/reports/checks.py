@@ -14,6 +14,12 @@ from enum import StrEnum
 from itertools import takewhile
 
 from app.imaging.findings import Finding, Measurement
+from app.imaging.reports.additions import (
+    added_counts,
+    added_places,
+    added_sizes,
+    added_things,
+)
 from app.imaging.reports.report_draft import (
     COMPARISON,
     ReportDraft,
@@ -53,6 +59,8 @@ class Fault(StrEnum):
     RATIO = "ratio"  # called enlarged or normal, where the cardiothoracic ratio is not
     UNFOUNDED = "unfounded"  # a number that no finding has
     UNNAMED = "unnamed"  # tells neither the name nor a figure of its finding
+    ADDED = "added"  # says more than its finding: another name, a place, a size, a number
+    OPPOSITE = "opposite"  # rests on no finding, and tells another side than an accepted one's
     DENIED = "denied"  # rests on no finding, and says that an accepted one is not there
     CHANGED = "changed"  # its finding is not what it was when the report was signed
     LATER = "later"  # a finding that was accepted after the report was signed
@@ -93,6 +101,10 @@ class Check:
 _RIGHT = re.compile(r"\b(right\b|rechts\w*|rechte[rnms]?\b|rt\b|re\.(?!\w))", re.IGNORECASE)
 _LEFT = re.compile(r"\b(left\b|links\w*|linke[rnms]?\b|lt\b|li\.(?!\w))", re.IGNORECASE)
 _BOTH = re.compile(r"\b(bilateral\w*|both|beidseit\w*|beidseits|bds|beide[rnms]?)\b", re.IGNORECASE)
+_BILATERAL = re.compile(
+    r"\b(bilateral\w*|both (?:sides|lungs)|beidseit\w*|beide[rn]? (?:seiten|lungen))\b",
+    re.IGNORECASE,
+)
 _SIDES = (("right", _RIGHT), ("left", _LEFT))
 
 _BEFORE = re.compile(
@@ -198,11 +210,14 @@ def check_report(
                 *_heart(sentence, found),
                 *_negation(sentence, found, draft.language),
                 *(() if found else _denial(sentence, accepted.values(), draft.language)),
+                *(() if found else _opposite(sentence, accepted.values())),
                 *(() if found else _swapped(sentence, accepted.values(), draft.language)),
             )
         ]
         if found and len(made) == before and not _speaks_of(sentence, found, draft.language):
             made.append(Check(Fault.UNNAMED, section.key, place, found[0].id, found[0].label))
+        elif found and (more := _additions(sentence, found, accepted.values(), draft.language)):
+            made.append(Check(Fault.ADDED, section.key, place, found[0].id, more))
         made += [
             Check(Fault.NAMED, section.key, place, one.id, one.label)
             for one in gone
@@ -602,7 +617,7 @@ _CHANGES = {
     "unchanged": r"unchanged|stable|constant|same size|(?:no|not|without)(?: \w+){0,2} changed?\b"
     r"|unverändert\w*|stabil|(?:größen)?konstant\w*|gleich groß"
     r"|(?:keine|ohne|nicht)(?: \w+){0,2} (?:\w*änderung|verändert|geändert)",
-    "new": r"new\b|neu\b|neu aufgetreten",
+    "new": r"new\b|neue?[rnms]?\b|neu aufgetreten",
 }
 """Words by which a sentence tells a change."""
 _SAID = {name: re.compile(rf"\b(?:{words})", re.IGNORECASE) for name, words in _CHANGES.items()}
@@ -787,11 +802,71 @@ def _denial(
         if is_structure(one.label) or is_measure(one.label) or elsewhere:
             continue
         for clause in _CLAUSE.split(sentence.text):
-            if not _holds_all(clause, one, language):
+            if not (_holds_all(clause, one, language) or _is_of_kind(clause, one)):
                 continue
             if any(_negation(Sentence(clause), [one], language)):
                 yield Fault.DENIED, one.label, ""
                 return
+
+
+def _opposite(sentence: Sentence, accepted: Iterable[Finding]) -> Iterable[tuple[Fault, str, str]]:
+    """Yield the side on which a sentence of the user's own has what was accepted on the other."""
+    every = [one for one in accepted if not (is_structure(one.label) or is_measure(one.label))]
+    if _FURTHER.search(sentence.text):
+        return
+    for clause in _CLAUSE.split(sentence.text):
+        own = [one for one in every if sides_of(one) and _is_of_kind(clause, one)]
+        sides = {side for one in own for side in sides_of(one)}
+        wrong = _sides(clause) - sides
+        if own and wrong and not _negations(clause):
+            yield Fault.OPPOSITE, " + ".join(sorted(wrong)), own[0].label
+            return
+
+
+def _additions(
+    sentence: Sentence, found: list[Finding], accepted: Iterable[Finding], language: str
+) -> str:
+    """Return the words by which a sentence says more than the findings that it rests on."""
+    if any(is_measure(one.label) for one in found):  # all that a ruler marks is the user's word
+        return ""
+    text = _LIMIT.sub(lambda match: " " * len(match[0]), sentence.text)
+    known = _known_texts(found)
+    enlarged = _heart_ratio(found) is not None or bool(_ENLARGED.search(known))
+    known += " cardiomegaly" if enlarged else ""
+    counted = (one.value for one in _values(found) if one.units in ("objects", ""))
+    counts = {len(found), len(statements(found)), *counted}
+    more = [*added_things(text, known), *added_sizes(text, known), *added_counts(text, counts)]
+    if not any(one.date for one in _values(found)) and not _STATE.search(known):
+        dated = _DATE.search(text)
+        said = (one for name, one in _SAID.items() if name != "unchanged" or not dated)
+        more += [match for pattern in said for match in pattern.finditer(text)]
+    if not any(map(sides_of, found)):
+        patterns = (_BILATERAL, _RIGHT, _LEFT)
+        more += [match for pattern in patterns for match in pattern.finditer(text)]
+    more = [one for one in more if not (enlarged and _ENLARGED.match(one[0]))]
+    places = {one.start(): one[0] for one in more}
+    labels = {one.label for one in accepted if not is_measure(one.label)}
+    names = {*labels, *(name_in(language, one) for one in labels)} - {""}
+    for name in sorted(names, key=len, reverse=True):
+        other = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+        if other and name.lower() not in known.lower():
+            places = {
+                at: one for at, one in places.items() if not other.start() <= at < other.end()
+            }
+            places[other.start()] = other[0]
+    return ", ".join(dict.fromkeys(places[at] for at in sorted(places)))
+
+
+def _known_texts(found: Iterable[Finding]) -> str:
+    """Return all that findings say in words, in each language of reports."""
+    texts: list[str] = []
+    for one in found:
+        original = one.original.label if one.original else ""
+        names = [one.label.replace("_", " "), original, label_of(one), one.ratio, *one.rests_on]
+        names += [each.name for each in measurements_of(one)]
+        texts += [*names, one.description, *_texts_of([one])]
+        texts += [name_in(language, name) for language in LANGUAGES for name in names if name]
+    return " ".join(texts)
 
 
 def _speaks_of(sentence: Sentence, found: list[Finding], language: str) -> bool:
@@ -870,6 +945,19 @@ def _is_called(sentence: str, finding: Finding, language: str) -> bool:
     own, told = sides_of(finding), _sides(sentence)
     if own and told and not own & told:
         return False
+    return _has_noun(sentence, finding, language)
+
+
+def _is_of_kind(clause: str, finding: Finding) -> bool:
+    """Return whether a clause has a finding's noun in any language, and no other place.
+
+    A pericardial effusion is no pleural one.
+    """
+    named = any(_has_noun(clause, finding, one) for one in LANGUAGES)
+    return named and not added_places(clause, _known_texts([finding]))
+
+
+def _has_noun(sentence: str, finding: Finding, language: str) -> bool:
     said = [one for one in re.findall(r"[^\W\d_]{5,}", sentence.lower()) if not _sides(one)]
     for name in (finding.label, name_in(language, finding.label)):
         words = [one for one in re.findall(r"[^\W\d_]{5,}", name.lower()) if not _sides(one)]

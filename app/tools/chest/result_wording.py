@@ -357,16 +357,25 @@ def _generated(output: Data, metadata: Data) -> list[Sentence]:
 
 
 def _grounded(output: Data, metadata: Data) -> list[Sentence]:
+    asked = str(metadata.get("phrase") or "")
     lines = [
-        f"“{one_line(item['phrase'])}”: box {_place(box, metadata)}."
+        f"{_asked_phrase(asked, item['phrase'])}: box {_place(box, metadata)}."
         for item in output.get("predictions") or ()
         for box in item["bounding_boxes"]["image_coordinates"]
     ]
     if lines:
         note = "The model tends to mark whatever it is asked for: a box proves no finding."
         return [*cited(lines), Sentence(note, cites=False)]
-    phrase = one_line(str(metadata.get("phrase") or "The phrase"))
+    phrase = one_line(asked or "The phrase")
     return cited([f"“{phrase}”: no box."] if "predictions" in output else [])
+
+
+def _asked_phrase(asked: str, words: str) -> str:
+    """Return the model's words for a box, quoted; behind what was asked where they differ."""
+    one, other = (text.strip(" .!?").casefold() for text in (asked, words))
+    if one in other or other in one:
+        return f"“{one_line(words)}”"
+    return f"“{one_line(asked)}” (the model's words: “{one_line(words)}”)"
 
 
 def _place(box: Sequence[float], metadata: Data) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QResizeEvent
@@ -25,6 +26,7 @@ from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, Thread
 from app.agent.sessions.export import conversation_text
 from app.audit.exports import record_deletion
 from app.errors import SightlineError
+from app.imaging.findings import Provenance
 from app.imaging.space import projections
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
@@ -39,7 +41,7 @@ from app.views.chat.message import Notice, copy_text
 from app.views.chat.run_view import RunView
 from app.views.chat.run_wording import model_title, total_usage
 from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Threads
-from app.views.chat.tool_card import ChatServices, ToolCard
+from app.views.chat.tool_card import ChatServices, ToolCard, call_text
 from app.views.chat.versions import VersionsAndPins
 from app.views.icons import icon
 from app.views.layouts import column, row
@@ -49,6 +51,7 @@ from app.views.theme import SPACE, THEME, part_sheet
 from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import confirm, plain_tip, tool_button
 from app.views.wording import PackTexts
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
 
 _LISTED = 20  # threads in the menu
@@ -546,6 +549,31 @@ class ChatDock(QWidget):
         is_same = self._links.is_same
         made = (c for c in cards if any(is_same(one.id, finding_id) for one in c.findings))
         return next(made, None)
+
+    def maker_of(self, finding_id: str) -> Provenance | None:
+        """Return the origin of a finding; None for what the user drew, and for no finding."""
+        item = self._workspace.annotations.get(finding_id)
+        by_tool = item is not None and not drawing.by_hand(item.finding)
+        return item.finding.provenance if item is not None and by_tool else None
+
+    def show_maker(self, made: Provenance) -> None:
+        """Show tool, model, weights and arguments of a call whose conversation is not shown."""
+
+        def show(found: tuple[str, dict[str, Any]] | None) -> None:
+            text = call_text(made.tool, found[1] if found else None, [made])
+            if found is None:
+                lost = tr("Its conversation isn't kept, so its arguments are not known.")
+                self._show_notice(Notice(text, lost))
+                return
+            notice = Notice(text, tr("It was called in a conversation that isn't open."))
+            go = partial(self.open_thread, found[0], made.run_id)
+            notice.add_action(tr("Open its conversation"), "history", go)
+            self._show_notice(notice)
+
+        def work() -> tuple[str, dict[str, Any]] | None:
+            return self._store.find_call(made.run_id, made.call_id)
+
+        self._background.submit(work, show, lambda _error: show(None))
 
     def leads_to(self, target: str, finding_id: str) -> bool:
         """Return whether a link of an answer leads to a finding, alone or with others."""

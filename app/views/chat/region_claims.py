@@ -75,6 +75,12 @@ def claims_menu(dock: ChatDock, finding_id: str, parent: QWidget) -> QMenu:
         text = tr("Made by [{number}] {title}: arguments, model, weights")
         action = menu.addAction(menu_text(text.format(number=card.evidence, title=title)))
         action.triggered.connect(lambda _checked=False: dock.show_card(card, details=True))
+    elif (made := dock.maker_of(finding_id)) is not None:
+        menu.addSeparator()
+        title = one_line(dock.texts.title(made.tool), _CHARS)
+        text = tr("Made by {title}: arguments, model, weights")
+        action = menu.addAction(menu_text(text.format(title=title)))
+        action.triggered.connect(lambda _checked=False: dock.show_maker(made))
     return menu
 
 

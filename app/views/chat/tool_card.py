@@ -22,7 +22,7 @@ from app.agent.answers.items import Item
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
 from app.agent.request import PlanEdit
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, Provenance
 from app.paths import shipped_table
 from app.tools.api import Artifact
 from app.views.background import Background
@@ -414,14 +414,7 @@ class ToolCard(QFrame):
         )
 
     def _call_text(self) -> str:
-        made = [item.provenance for item in self.findings]
-        versions = dict.fromkeys(one.tool_version for one in made if one.tool == self.tool)
-        models = sorted({one.model for one in made} - {""})
-        weights = sorted({one.weights_sha256 for one in made} - {""})
-        lines = [" ".join((self.tool, *versions, _as_json(self.arguments)))]
-        lines += [", ".join(models)] if models else []
-        lines += [f"{tr('Weights')} sha256 {digest}" for digest in weights]
-        return "\n".join(lines)
+        return call_text(self.tool, self.arguments, [one.provenance for one in self.findings])
 
     def _name(self) -> None:
         word = tr(_STATES[self.status][2])
@@ -470,6 +463,18 @@ class Disclosures(QWidget):
 
     def button(self, title: str) -> QPushButton:
         return self._buttons[title]
+
+
+def call_text(tool: str, arguments: Mapping[str, Any] | None, made: Sequence[Provenance]) -> str:
+    """Return tool, version, arguments (None if unknown), models and weights of a call as text."""
+    versions = dict.fromkeys(one.tool_version for one in made if one.tool == tool)
+    models = sorted({one.model for one in made} - {""})
+    weights = sorted({one.weights_sha256 for one in made} - {""})
+    given = () if arguments is None else (_as_json(arguments),)
+    lines = [" ".join((tool, *versions, *given))]
+    lines += [", ".join(models)] if models else []
+    lines += [f"{tr('Weights')} sha256 {digest}" for digest in weights]
+    return "\n".join(lines)
 
 
 def seconds(value: float) -> str:

@@ -22,6 +22,8 @@ _TOLD = {
     Fault.RATIO: translatable("Ratio: the text says “{told}”, it is {true}"),
     Fault.UNFOUNDED: translatable("No finding has this number: {told}"),
     Fault.UNNAMED: translatable("Says nothing of what it rests on: {told}"),
+    Fault.ADDED: translatable("Its finding does not say: {told}"),
+    Fault.OPPOSITE: translatable("Side: the text says {told}, accepted is: {true}"),
     Fault.DENIED: translatable("Denies what was accepted: {told}"),
     Fault.CHANGED: translatable("Changed after the signature: {told}"),
     Fault.LATER: translatable("Accepted after the signature: {told}"),
@@ -45,11 +47,13 @@ def check_text(check: Check) -> str:
         told, true = (
             " + ".join(tr(_SIDES[one]) for one in text.split(" + ")) for text in (told, true)
         )
+    elif check.fault is Fault.OPPOSITE:
+        told = " + ".join(tr(_SIDES[one]) for one in told.split(" + "))
     elif check.fault is Fault.CHANGE:
         true = tr(_STATES[true])
     elif check.fault is Fault.RATIO:
         true = true or tr("too close to 0.5 to decide")
-    quoted = check.fault in (Fault.CHANGE, Fault.RATIO)
+    quoted = check.fault in (Fault.CHANGE, Fault.RATIO, Fault.ADDED, Fault.OPPOSITE)
     return tr(_TOLD[check.fault]).format(told=told if quoted else tr(told), true=true)
 
 

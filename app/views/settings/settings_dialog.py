@@ -318,8 +318,9 @@ def _keep_notes(sources: SettingsSources, before: Sequence[Note], notes: Sequenc
             left = sources.without_patients(note.text)
             if left != note.text:
                 text = tr(
-                    "A note seems to be about a patient, and nothing about patients is kept. "
-                    "Without that it is: “{left}”"
+                    "A note seems to be about a patient or what an image shows, and nothing about "
+                    "patients is kept. It may say how you want things done. Without that it is: "
+                    "“{left}”"
                 )
                 raise SightlineError(text.format(left=left))
     try:

@@ -160,6 +160,26 @@ def test_what_each_tool_does_and_how_to_ask_for_it_is_told_in_german():
             "**Ich kann nicht sagen, ob dieses Bild einen Pleuraerguss oder eine Atelektase zeigt:"
             "** Das Modell, das Befunde bewertet, ist nicht installiert.",
         ),
+        (
+            "- **Remember note:** The user did not allow remember_note.",
+            "- **Notiz merken:** Sie haben remember_note nicht erlaubt.",
+        ),
+        (
+            "Goal not reached: medsam2_segment: nothing is marked on this image.",
+            "Ziel nicht erreicht: medsam2_segment: auf diesem Bild ist nichts markiert.",
+        ),
+        (
+            "The chest classifier needs a model that is not installed: DenseNet.",
+            "Die Bewertung der Thoraxbefunde braucht ein Modell, das nicht installiert ist: "
+            "DenseNet.",
+        ),
+        (
+            "- “cardiomegaly” (the model's words: “left pleural effusion”): box on the patient's "
+            "left, lower third of the film, from (10, 20) to (110, 220) px [3.1].",
+            "- „eine Kardiomegalie“ (Worte des Modells: „Pleuraerguss links“): Rechteck auf der "
+            "linken Seite des Patienten, unteres Drittel der Aufnahme, von (10, 20) bis "
+            "(110, 220) px [3.1].",
+        ),
         (  # a reason that the window's translation has, made a sentence
             "- **DICOM files:** No patient's record is open.",
             "- **DICOM-Dateien:** Keine Patientenakte ist offen.",

@@ -216,7 +216,46 @@ this image shows pneumonia
 Miller\u200b has\u00a0a nodule
 ｈｅ ｈａｓ a nodule
 """.strip().splitlines()
+ABOUT_A_FINDING = """
+the nodule in segment 6 is benign
+the effusion is on the left
+effusion is on the left
+the effusion was 12.5 mm deep
+the lesion is a cyst
+the mass looks malignant
+the heart is enlarged
+there is an effusion
+there's a benign nodule on the right
+benign nodule in segment 6
+left pleural effusion
+I think that the nodule is harmless
+the last CT showed metastases
+der Rundherd in Segment 6 ist gutartig
+der Rundherd in Segment 6 gutartig ist
+der Erguss links liegt
+das Herz vergrößert ist
+es gibt einen Rundherd rechts
+gutartiger Rundherd im rechten Oberlappen
+die Läsion ist neu
+""".strip().splitlines()
 ABOUT_NOBODY = """
+call nodules 'Rundherd'
+call the effusion on the left "Erguss links"
+give the side first for effusions
+left effusions first, then right ones
+always measure the cardiothoracic ratio first
+lung window W 1600 C -500
+report normal hearts as 'cardiac silhouette normal'
+write "the heart is normal" where the ratio is normal
+the heart is enlarged above 0.55
+the nodule colour is red
+effusions are told with their side
+every nodule is measured in two planes
+Rundherde heißen bei uns Nodule
+beim Erguss ist die Seite zuerst zu nennen
+ein Herz über 0,55 ist vergrößert
+Normale Herzen als „Herz ist normal“ berichten
+nodules in mm, effusions in ml
 if a patient has a nodule, follow Fleischner
 wenn die Patientin schwanger ist, kein Kontrastmittel erwähnen
 the template has a section for effusion
@@ -239,6 +278,21 @@ sie sind immer in mm
 @pytest.mark.parametrize("text", ABOUT_SOMEBODY)
 def test_what_is_said_of_one_person_is_no_note(text: str):
     assert without_patients(text, (), (), NoRecords()) != text
+
+
+@pytest.mark.parametrize("text", ABOUT_A_FINDING)
+def test_what_is_said_of_a_finding_is_no_note(text: str):
+    assert without_patients(text, (), (), NoRecords()) != text
+
+
+def test_a_note_on_a_finding_is_refused_with_what_a_note_may_say(tmp_path: Path):
+    events, asked = ask(tmp_path, "Remember that the nodule in segment 6 is benign")
+    assert not asked
+    assert "or what an image shows" in answer_of(events)
+    events, asked = ask(tmp_path, "Merke dir, dass der Rundherd in Segment 6 gutartig ist")
+    assert not asked
+    assert "Eine Notiz darf sagen, wie Sie etwas gemacht haben möchten" in answer_of(events)
+    assert user_memory().notes() == ()
 
 
 @pytest.mark.parametrize("text", ABOUT_NOBODY)

@@ -54,6 +54,23 @@ def test_versions_of_versions_lead_to_each_other(store: SessionStore):
     assert "a" not in found
 
 
+def test_a_call_is_found_by_its_run_in_the_conversation_that_has_it(store: SessionStore):
+    first, second = store.new_thread(), store.new_thread()
+    for thread, run_id in ((first, "a"), (second, "b")):
+        started = RunStarted(
+            run_id=run_id, seq=0, time="", thread_id=thread.thread_id, question="q", model="offline"
+        )
+        thread.record(started)
+        thread.append(Message(role="user", text="q"))
+        thread.log_call("1", "finder", {"of": run_id}, {"status": "ok"}, "", "")
+        thread.record(RunFinished(run_id=run_id, seq=1, time="", answer="ok"))
+    assert store.find_call("a", "1") == (first.thread_id, {"of": "a"})
+    assert store.find_call("b", "1") == (second.thread_id, {"of": "b"})
+    assert store.find_call("a", "2") is None
+    store.delete(first.thread_id)
+    assert store.find_call("a", "1") is None
+
+
 def test_the_list_has_the_newest_version_and_a_branch_of_its_own(store: SessionStore):
     first = store.new_thread()
     add(first, "a", "one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -49,7 +50,7 @@ def test_what_the_program_words_is_never_marked(language: str) -> None:
         "Right nodule, not calcified, 12.34 mm.",
         "Right nodule without change since 2023-04-05.",
         "1 nodule on the right.",
-        "The nodule on the right is new (vom 05.04.2023 aus).",
+        "The nodule on the right, unchanged (vom 05.04.2023 aus).",
         "Right nodule, unchanged since 2019 and 03/2021.",
         "Right nodule of 12 mm, control by CT in 6-12 months.",
         "Nodule re., 12 mm, Kontrolle in 3 Monaten.",
@@ -70,7 +71,6 @@ def test_true_sentences_are_not_marked(text: str) -> None:
         ("Right nodule of 13 mm.", Fault.NUMBER),
         ("Right nodule of 12x45 mm.", Fault.NUMBER),
         ("Right nodule of 2019 mm.", Fault.NUMBER),
-        ("Right nodule in segment 6.", Fault.UNFOUNDED),
         ("Nodule li.", Fault.SIDE),
         ("Lt nodule.", Fault.SIDE),
         ("Right nodule unlikely.", Fault.NEGATION),
@@ -95,6 +95,110 @@ def test_a_number_of_no_finding_is_marked_and_that_of_another_is_not() -> None:
     assert faults("Lungs clear otherwise.", NODULE, linked=False) == []
     bare = tool_finding("Pneumonia", value=None, units="")
     assert faults("Pneumonia of 4 cm.", bare) == [Fault.UNFOUNDED]
+
+
+EFFUSION = tool_finding("Left pleural effusion", value=None, units="")
+PLAIN = tool_finding("Nodule")
+
+
+@pytest.mark.parametrize(
+    ("text", "finding", "told"),
+    [
+        (
+            "Large left pleural effusion with mediastinal shift and rib fracture.",
+            EFFUSION,
+            "Large, mediastinal, shift, rib, fracture",
+        ),
+        (
+            "Small left pleural effusion with compressive atelectasis.",
+            EFFUSION,
+            "Small, atelectasis",
+        ),
+        ("Left pleural effusion; the heart is enlarged.", EFFUSION, "heart, enlarged"),
+        ("Left pleural effusion, no pneumothorax.", EFFUSION, "pneumothorax"),
+        ("Linksseitiger Pleuraerguss, Rippenfraktur.", EFFUSION, "Rippenfraktur"),
+        ("Großer Pleuraerguss links, basale Atelektase.", EFFUSION, "Großer, basale, Atelektase"),
+        ("Nodule, suspicious for carcinoma.", PLAIN, "carcinoma"),
+        ("Two nodules.", PLAIN, "Two"),
+        ("Mehrere Rundherde.", PLAIN, "Mehrere"),
+        (
+            "Spiculated nodule in the left upper lobe, grown since the prior.",
+            PLAIN,
+            "left, upper, lobe, grown",
+        ),
+        ("Neuer Rundherd im rechten Oberlappen.", PLAIN, "Neuer, rechten, Oberlappen"),
+        ("Nodule, unchanged.", PLAIN, "unchanged"),
+        ("Nodule at T11.", PLAIN, "T11"),
+    ],
+)
+def test_what_a_finding_does_not_say_is_told(text: str, finding: Finding, told: str) -> None:
+    language = "de" if re.search("[äöüß]|herd", text) else "en"
+    draft = drafted(finding, language=language)
+    draft = draft.with_sentences("other", [Sentence(text, (finding.id,))])
+    found = check_report(draft, SUBJECT, {finding.id: finding})
+    assert [one.told for one in found if one.fault is Fault.ADDED] == [told]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("Left pleural effusion.", EFFUSION),
+        ("There is a left-sided pleural effusion.", EFFUSION),
+        ("Pleural fluid on the left.", EFFUSION),
+        ("Pleuraerguss links.", EFFUSION),
+        ("A 12 mm large nodule.", PLAIN),
+        ("Ein 12,3 mm großer Rundherd.", PLAIN),
+        ("Spiculated nodule, seen in two planes, control in three months.", PLAIN),
+        ("One nodule of 12.3 mm (series 3, image 45).", PLAIN),
+        ("The heart is enlarged.", tool_finding("Cardiomegaly", value=None)),
+        ("Herz vergrößert.", tool_finding("Cardiomegaly", value=None)),
+        ("Widened cardiac silhouette and mediastinum.", tool_finding("Enlarged cardiomediastinum")),
+        ("Carcinoma of 23 mm in the upper lobe.", own_length()),
+    ],
+)
+def test_a_finding_in_plain_other_words_says_no_more(text: str, finding: Finding) -> None:
+    language = "de" if re.search("[äöüß]|herd", text) else "en"
+    draft = drafted(finding, language=language)
+    draft = draft.with_sentences("other", [Sentence(text, (finding.id,))])
+    found = check_report(draft, SUBJECT, {finding.id: finding})
+    assert [one.told for one in found if one.fault is Fault.ADDED] == []
+
+
+def test_the_name_of_another_accepted_finding_is_more_than_its_own_says() -> None:
+    other = tool_finding("Brand artefact", value=None, units="")
+    draft = drafted(PLAIN, other)
+    draft = draft.with_sentences("lungs", [Sentence("Nodule with brand artefact.", (PLAIN.id,))])
+    found = check_report(draft, SUBJECT, {one.id: one for one in (PLAIN, other)})
+    assert [one.told for one in found if one.fault is Fault.ADDED] == ["brand artefact"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Right pleural effusion.", Fault.OPPOSITE),
+        ("Erguss rechts.", Fault.OPPOSITE),
+        ("Bilateral effusions.", Fault.OPPOSITE),
+        ("Kein Erguss links.", Fault.DENIED),
+        ("No effusion.", Fault.DENIED),
+        ("Kein Pleuraerguss.", Fault.DENIED),
+        ("Left effusion.", Fault.OWN),
+        ("No effusion on the right.", Fault.OWN),
+        ("No pericardial effusion.", Fault.OWN),
+        ("Kein Perikarderguss.", Fault.OWN),
+        ("Further effusion on the right.", Fault.OWN),
+        ("The right lung is clear.", Fault.OWN),
+    ],
+)
+def test_a_sentence_of_its_own_against_an_accepted_side_is_pointed_out(
+    text: str, fault: Fault
+) -> None:
+    draft = drafted(EFFUSION).with_sentences("pleura", [Sentence(text)])
+    found = check_report(draft, SUBJECT, {EFFUSION.id: EFFUSION})
+    assert [one.fault for one in found if one.place >= 0 and one.section == "pleura"] == [fault]
+
+
+def test_a_segment_that_no_finding_has_is_a_number_and_a_place() -> None:
+    assert faults("Right nodule in segment 6.", NODULE) == [Fault.UNFOUNDED, Fault.ADDED]
 
 
 def test_a_ratio_may_be_told_in_percent() -> None:
@@ -295,7 +399,7 @@ def test_what_has_changed_since_the_signature_is_told() -> None:
         ("Lungs clear.", [Fault.UNNAMED]),
         ("Normal.", [Fault.UNNAMED]),
         ("Spiculated lesion of 12 mm.", []),
-        ("Small nodules.", []),
+        ("Nodules.", []),
     ],
 )
 def test_a_sentence_that_no_longer_speaks_of_its_finding_is_pointed_out(

@@ -69,6 +69,22 @@ def test_a_boxs_coordinates_are_two_numbers_each_and_their_left_is_not_the_patie
     assert "a box proves no finding" in note
 
 
+@pytest.mark.parametrize(
+    ("asked", "words", "told"),
+    [
+        ("cardiomegaly", "left pleural effusion", "“cardiomegaly” (the model's words: “left"),
+        ("pleural effusion", "Left pleural effusion.", "“Left pleural effusion.”: box"),
+    ],
+)
+def test_a_box_is_told_by_what_was_asked_where_the_models_words_differ(
+    asked: str, words: str, told: str
+):
+    box = {"image_coordinates": [[60.0, 70.0, 79.0, 89.0]]}
+    output = {"predictions": [{"phrase": words, "bounding_boxes": box}]}
+    first, _ = lines("xray_phrase_grounding", output, phrase=asked, original_size=[100, 100])
+    assert first.startswith(told)
+
+
 def test_where_nothing_could_be_compared_no_absence_of_change_is_told():
     why = "the films could not be aligned: the images differ in scale by 0.53"
     known = {"unit": "cm²", "comparable": False, "why": why, "change": None, "state": ""}
