@@ -20,6 +20,7 @@ from typing import Any, cast
 from text_to_num import alpha2digit
 
 from app.agent.answers.answer_footer import call_result_of, relevant_results
+from app.agent.answers.comparisons import compared_wrongly
 from app.agent.answers.evidence import (
     CODE,
     EARLIER,
@@ -338,6 +339,23 @@ _NO_FIELD = re.compile(
 _SPAN = re.compile(r"\b(?:last|past|next|coming|letzten|vergangenen|nächsten)\s+$", re.IGNORECASE)
 _THE_SAID = re.compile(r"\b(?:the|die|these|those|diese)\s+$", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:compar\w+|verglich\w*)\b", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\([^()]*\d[^()]*\)|,(?: which\b| who\b)?\s[^,;]{0,40}\d(?:[^,;]|,(?=\d)){0,20},(?!\d)"
+)
+"""A figure between a subject and its predicate: "the heart, at 794 px, is enlarged"."""
+_CUTOFF = re.compile(
+    r"\b(?:(?:above|over|beyond|below|from|ab|über|unter|oberhalb|unterhalb) (?:which|what|the|dem"
+    r"|der|den|\d)|cut-?off|limit|threshold|grenz\w*|schwell\w*|would|could|if|wäre|würde|wenn"
+    r"|commonly|counts? as|gilt|gelten)\b",
+    re.IGNORECASE,
+)
+"""Words that say from where on something is called abnormal, and not that it is."""
+_OF_WHOLE = re.compile(
+    r"\b(?:(?:half|twice|double|against|versus|vs|than|of|doppelt|gegen|als|von)(?: (?:the|its|those"
+    r"|these|den|die|das|diesen))|half|twice|against|versus|vs|than|gegen|als|der)\s+$",
+    re.IGNORECASE,
+)
+"""Words before a figure with which something else is compared: "half of the 1,589 px"."""
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
 _ABSENT = re.compile(
     rf"(?<!of )(?<!in )(?<!for )(?<!from )\b(?:(?:the|this|your) (?:(?:uploaded|provided|open|"
@@ -574,6 +592,7 @@ class Claims:
         whole = f"{every}\n" if not parts[0].ids else ""
         excludes = EXCLUDES.search(plain)
         cited_so_far = set[int]()
+        marked = False
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
@@ -604,6 +623,7 @@ class Claims:
                 )
             if not part.ids and strange and self._is_said_of(strange, words):
                 told = [why for why in told if why != self._unsupported()]
+            marked = marked or bool(told)
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
@@ -615,10 +635,49 @@ class Claims:
         }
         if why := order_against(plain, cited) or trend_against(plain, now, cited):
             yield parts[-1].end, why
+        elif not marked and (why := self._sizes_against(plain, cited)):
+            yield parts[-1].end, why
         told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
         yield from ((len(sentence.rstrip(_END)), why) for why in told)
+
+    def _sizes_against(self, words: str, cited: Mapping[str, str]) -> str | None:
+        """Return the sizes that a sentence compares wrongly; see `compared_wrongly`.
+
+        They are those of the `cited` items, or else of all items of the results that it cites or
+        may rest on.
+        """
+        if any(True for _ in self._images_named(words)) or DOUBT.search(words):
+            return None
+        if (why := compared_wrongly(words, cited)) is not None:
+            return why
+        numbers = {int(key.partition(".")[0]) for key in self._cited} & self._results.keys()
+        every = numbers or [one for one in self._results if one not in self._elsewhere]
+        return compared_wrongly(words, self._items_of(every))
+
+    def _figure_of_another(self, words: str, cited: Sequence[int]) -> str:
+        """Return the item whose figure words give to what another one measures; "" for none."""
+        said = [(abs(one.value), one.unit) for one in figures_in_text(words) if one.unit]
+        for number in cited or self._spoken_of(words):
+            every = self._items_of([number])
+            fitting = {
+                key: text
+                for key, text in every.items()
+                if any((abs(one.value), one.unit) in said for one in figures_in_text(text))
+            }
+            if fitting and not _measures_another(words, fitting, every):
+                return ""
+            if fitting:
+                return next(f"{key} is {text}" for key, text in fitting.items())
+        return ""
+
+    def _items_of(self, numbers: Iterable[int]) -> dict[str, str]:
+        """Return the texts of all items of results, by their ids."""
+        found: dict[str, str] = {}
+        for number in numbers:
+            found |= self._results[number].message.data.get("items") or {}
+        return found
 
     def _items_of_part(self, part: _Part) -> dict[str, str]:
         """Return the texts of the items that a part of a sentence cites, by their ids."""
@@ -670,6 +729,9 @@ class Claims:
                 yield f"result {number} says {share}"
                 return
         if right and (found := self._of_item(words, items) or ratio_against(words, items)):
+            yield found
+            return
+        if not items and (found := self._figure_of_another(words, part.known)):
             yield found
             return
         if right and TREND.search(words) and self._is_single(items):
@@ -1040,7 +1102,11 @@ class Claims:
         if not re.search(r"\d", words) and doubtful:
             return ""  # a judgement, that rests on the number
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
+        if compared_wrongly(words, every) == "":
+            return ""  # "half as wide as the thorax", of the ratio
         told = {word for word in alike if word[0].isalpha()}
+        if any(one[0].isdigit() for one in alike) and _measures_another(words, items, every):
+            return f"{key} is {text}"
         # Its number is told: then only a finding's or an organ's name tells another item.
         more = [
             {w for w in one - told if not alike - told or w[:1] in "FCO"}
@@ -1319,6 +1385,9 @@ class Claims:
             if self._plans.statements[int(found.owner)].tools
         }
         named = findings_in(words)
+        organs_only = named and all(key.startswith("O") for key in named.values())
+        if organs_only and self._sizes_against(words, {}) == "":
+            return  # "the right lung looks larger than the left"
         numbers = before or self._spoken_of(words)
         for place, key in named.items():
             # "The tumour" may be one of another result.
@@ -1352,13 +1421,28 @@ class Claims:
         normal is no statement of a pack.
         """
         about = shared(words, items.values()) if items else frozenset[str]()
+        words = _ASIDE.sub(" ", words)
         tokens = tokens_of(words)
+        numbers = {int(key.partition(".")[0]) for key in items}
+        # What a result does not decide is not borne out by its items either.
+        undecided = {
+            str(index)
+            for index, statement in enumerate(self._plans.statements)
+            if statement.is_judgement
+            and not _CUTOFF.search(words)
+            and any(self._by_tool(n, str(index)) and _doubt(self._results[n]) for n in numbers)
+        }
         return {
             found.owner
             for found in _statement_words(self._plans).find(tokens)
             if self._plans.statements[int(found.owner)].tools
-            and not (about and any(map(judged, found.entry.split(" .. "))))
-            and not names(words, tokens[found.first].start, about)
+            and (
+                found.owner in undecided
+                or not (
+                    (about and any(map(judged, found.entry.split(" .. "))))
+                    or names(words, tokens[found.first].start, about)
+                )
+            )
         }
 
     def _spoken_of(self, words: str) -> Iterable[int]:
@@ -1453,6 +1537,26 @@ def _repeats(words: str, own: Facts) -> bool:
         and not opposes(words, own)
         and any(len(told & fact.words) >= _SAME * len(told) > 0 for fact in own.said)
     )
+
+
+def _measures_another(words: str, items: Mapping[str, str], every: Mapping[str, str]) -> bool:
+    """Return whether words give cited items' figure to what another item of the result measures.
+
+    Both items then measure the same (a width, in px), and differ in what they measure it of.
+    """
+    if any(_OF_WHOLE.search(words[: one.start()]) for one in NUMBER.finditer(words)):
+        return False
+    said = words_in(words)
+    own = frozenset[str]().union(*map(words_in, items.values()))
+    units = {one.unit for text in items.values() for one in figures_in_text(text)}
+    for key, text in every.items():
+        other = words_in(text)
+        alike = units & {one.unit for one in figures_in_text(text)} - {""}
+        if key in items or not alike or not own & other or said & (own - other):
+            continue
+        if said & (other - own):
+            return True
+    return False
 
 
 def _is_figure(code: str) -> bool:
