@@ -21,6 +21,7 @@ from text_to_num import alpha2digit
 
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.comparisons import compared_wrongly
+from app.agent.answers.deeds import claimed, may_claim
 from app.agent.answers.evidence import (
     CODE,
     EARLIER,
@@ -143,7 +144,7 @@ from app.agent.llm.base import StatedClaim
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
 from app.tools.api import Approval
-from app.tools.pack_plan import Plans
+from app.tools.pack_plan import Deed, Plans
 
 _CONSTANT = re.compile(
     r"[\^_]\s*(?:\{[^{}]*\}|\w)|(?<![\w.,])(?:10|\d)(?![\w.,%]|\s*\\?[,;:]?\s*(?:[cmµ]?m|px|%|\\text))"
@@ -343,6 +344,10 @@ _ASIDE = re.compile(
     r"\([^()]*\d[^()]*\)|,(?: which\b| who\b)?\s[^,;]{0,40}\d(?:[^,;]|,(?=\d)){0,20},(?!\d)"
 )
 """A figure between a subject and its predicate: "the heart, at 794 px, is enlarged"."""
+_CHEST = re.compile(
+    r"\b(?:thorax|chest(?! (?:film|x-?ray|radiograph|image|tube|wall))|rib ?cage|brustkorb\w*)\b",
+    re.I,
+)
 _CUTOFF = re.compile(
     r"\b(?:(?:above|over|beyond|below|from|ab|über|unter|oberhalb|unterhalb) (?:which|what|the|dem"
     r"|der|den|\d)|cut-?off|limit|threshold|grenz\w*|schwell\w*|would|could|if|wäre|würde|wenn"
@@ -351,8 +356,9 @@ _CUTOFF = re.compile(
 )
 """Words that say from where on something is called abnormal, and not that it is."""
 _OF_WHOLE = re.compile(
-    r"\b(?:(?:half|twice|double|against|versus|vs|than|of|doppelt|gegen|als|von)(?: (?:the|its|those"
-    r"|these|den|die|das|diesen))|half|twice|against|versus|vs|than|gegen|als|der)\s+$",
+    r"\b(?:(?:half|twice|double|against|versus|vs|than|of|doppelt|gegen|als|von)"
+    r"(?: (?:the|its|those|these|den|die|das|diesen))"
+    r"|half|twice|against|versus|vs|than|gegen|als|der)\s+$",
     re.IGNORECASE,
 )
 """Words before a figure with which something else is compared: "half of the 1,589 px"."""
@@ -363,6 +369,10 @@ _ABSENT = re.compile(
     r"(?: is| was| has been)?) (?:available|accessible|uploaded|provided|open(?:ed)?|given)\b",
     re.IGNORECASE,
 )
+_DRAWN = re.compile(r", (?:mask|heat map|objects|lines?|outline|box|point|ellipse)\b")
+"""The kinds of findings in items' texts."""
+_ASKS_STATE = re.compile(r"\?|\A\W*(?:which|what|is|are|how|welch|was|ist|sind|wie)\b", re.I)
+"""Begins a question, or ends it: the answer may tell how something is shown."""
 _RAN = re.compile(rf"{_I}\s+(?:ran|run|used|called|applied|started)\b", re.IGNORECASE)
 
 
@@ -521,6 +531,7 @@ class Claims:
             or sides_of(text)
             or findings_in(text)
             or subjects_in(text, _statement_words(self._plans))
+            or may_claim(text, self._plans.deeds)
             or not text.isascii()
         )
 
@@ -621,7 +632,8 @@ class Claims:
                 told += self._of_words(
                     words, part, cited_so_far, around, right=part.end not in wrong
                 )
-            if not part.ids and strange and self._is_said_of(strange, words):
+            said_of_strange = bool(strange) and self._is_said_of(strange, words)
+            if not part.ids and (said_of_strange or self._tells_deeds(words)):
                 told = [why for why in told if why != self._unsupported()]
             marked = marked or bool(told)
             yield from ((part.end, why) for why in dict.fromkeys(told))
@@ -633,9 +645,8 @@ class Claims:
             for key, text in cited.items()
             if int(key.partition(".")[0]) not in self._elsewhere
         }
-        if why := order_against(plain, cited) or trend_against(plain, now, cited):
-            yield parts[-1].end, why
-        elif not marked and (why := self._sizes_against(plain, cited)):
+        against = order_against(plain, cited) or trend_against(plain, now, cited)
+        if why := against or (not marked and self._sizes_against(plain, cited)):
             yield parts[-1].end, why
         told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
@@ -658,6 +669,11 @@ class Claims:
 
     def _figure_of_another(self, words: str, cited: Sequence[int]) -> str:
         """Return the item whose figure words give to what another one measures; "" for none."""
+        pieces = re.split(r"\b(?:and|und|while|whereas)\b|[;|]|,(?!\d)", words)
+        told = [one for one in pieces if [*figures_in_text(one)]]
+        if len(told) > 1 and all(concepts_of(one) or _CHEST.search(one) for one in told):
+            found = (self._figure_of_another(one, cited) for one in told)
+            return next(filter(None, found), "")  # "the heart is 9 px wide and the lung 8 px"
         said = [(abs(one.value), one.unit) for one in figures_in_text(words) if one.unit]
         for number in cited or self._spoken_of(words):
             every = self._items_of([number])
@@ -1500,6 +1516,8 @@ class Claims:
 
     def _undone(self, words: str, *, cited: bool) -> bool:
         """Return whether a sentence, citing results or not, claims a deed that no call did."""
+        if not all(self._was_done(deed) for deed in self._deeds(words, cited=cited)):
+            return True
         if _FAILED.search(words) or words.rstrip().endswith("?"):
             return False
         ran = {item.call.name for item in self._results.values()}
@@ -1512,7 +1530,12 @@ class Claims:
             written = any(
                 key.endswith("_path") for i in self._results.values() for key in i.message.output
             )
-            return not (made or (found["saved"] and written))
+            shown = any(
+                re.fullmatch(deed.done, found["deed"] or found["saved"], re.IGNORECASE)
+                and self._was_done(deed)
+                for deed in self._plans.deeds
+            )
+            return not (made or shown or (found["saved"] and written))
         if _RAN.search(words):
             named = {name for name in self._director.intent.scene.tools if name in words}
             return bool(named - ran)
@@ -1526,6 +1549,42 @@ class Claims:
         if both and _COMPARED.search(doing):
             return False  # results of both images are there to be compared
         return bool(tools) and ran.isdisjoint(tools)
+
+    def _deeds(self, words: str, *, cited: bool) -> Iterator[Deed]:
+        """Yield the deeds of the packs that a sentence claims, but for files and messages."""
+        intent = self._director.intent
+        # How something is shown now is known to the model from the notes, or from a call.
+        state_asked = _ASKS_STATE.search(intent.question) is not None
+        state_asked &= any(note.get("shown") for note in intent.scene.images)
+        seen = any(self._was_called(one) for pack in self._plans.packs for one in pack.shown_by)
+        every = claimed(words, self._plans.deeds, cited=cited or seen, state_asked=state_asked)
+        for deed, verb in every:
+            if not re.fullmatch(rf"{_DEEDS}|{_SAVED}", verb, re.IGNORECASE):
+                yield deed
+
+    def _tells_deeds(self, words: str) -> bool:
+        """Return whether words tell deeds that were done, and nothing of what images show."""
+        deeds = [*self._deeds(words, cited=False)]
+        return bool(deeds) and not findings_in(words) and all(map(self._was_done, deeds))
+
+    def _was_done(self, deed: Deed) -> bool:
+        """Return whether a successful call of this conversation did a deed."""
+        every = self._items_of(self._results).values()
+        return any(map(self._was_called, deed.calls)) or (
+            deed.draws and any(_DRAWN.search(text) for text in every)
+        )
+
+    def _was_called(self, wanted: str) -> bool:
+        """Return whether a call succeeded in this conversation; see `Deed.calls`."""
+        tool, _, word = wanted.partition(" ")
+        calls = (i.call for i in self._director.record.all() if i.message.ok)
+        return any(one.name == tool and _begins(one.arguments, word) for one in calls)
+
+
+def _begins(arguments: Mapping[str, Any], word: str) -> bool:
+    """Return whether one of a call's arguments is text that begins with a word; "" for any."""
+    said = (one.casefold() for one in arguments.values() if isinstance(one, str))
+    return not word or any(one.startswith(word) for one in said)
 
 
 def _repeats(words: str, own: Facts) -> bool:
@@ -1546,7 +1605,7 @@ def _measures_another(words: str, items: Mapping[str, str], every: Mapping[str, 
     """
     if any(_OF_WHOLE.search(words[: one.start()]) for one in NUMBER.finditer(words)):
         return False
-    said = words_in(words)
+    said = words_in(_CHEST.sub("thorax", words))
     own = frozenset[str]().union(*map(words_in, items.values()))
     units = {one.unit for text in items.values() for one in figures_in_text(text)}
     for key, text in every.items():

@@ -1,0 +1,210 @@
+"""Finds the deeds that a sentence claims: "I zoomed to the heart", "the nodule is accepted".
+
+Talk of what can, should or will be done claims nothing, nor does what somebody else did. What the
+deeds are called is the packs' (`tools.pack_plan.Deed`); here are the forms of sentences, English
+and German.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from app.tools.pack_plan import Deed
+
+_BOUNDARY = re.compile(
+    r"[;:!?|\n]|\.(?=\s|$)|\s[-\u2013\u2014]\s"
+    r"|\b(?:but|because|since|so that|which|that (?:you|the|is|was)|where|who|if|when|whether"
+    r"|while|unless|you|they|the user|aber|weil|dass|damit|sodass|wenn|ob|während|Sie)\b"
+)
+_SUBJECT = re.compile(r"\b(?:I|we)\b(?:['’]ve\b)?", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:after|once|if|had|when|until|before|as soon as|unless|whether|that|as though)\s*$", re.I
+)
+"""Stands before a subject of which nothing is claimed: "once I have set a window"."""
+_ADVERBS = (
+    r"(?:\s+(?:have|has|['’]ve|also|now|just|already|then|first|next|again|both|gone ahead and"
+    r"|went ahead and|therefore|for you|\w+ly))*\s+"
+)
+_HAVE_I = re.compile(
+    r"\b(?:(?:ich|wir)\s+(?:habe|haben|hab|bin|sind)|(?:habe|haben|hab|bin|sind)\s+(?:ich|wir))\b"
+    r"|^\W*habe\b",
+    re.IGNORECASE,
+)
+_BE = re.compile(
+    r"\b(?P<past>was|were|has been|have been|wurden?)\b|\b(?P<now>is|are|ist|sind)\b", re.IGNORECASE
+)
+_NO_DEED = re.compile(
+    r"\b(?:can|could|will|would|shall|should|may|might|must|cannot|do|did|does|to|let|want|need"
+    r"|going|able|unable|never|not|hope|failed|tried|no|none|nothing|neither|nor|almost|nearly"
+    r"|without|before|instead"
+    r"|nicht|kein\w*|nie|nichts|weder|kann|können|könnte\w*|soll\w*|würde\w*|möchte\w*|ohne|bevor"
+    r"|versucht|beinahe|fast|statt)\b|n['’]t\b|['’](?:ll|d)\b",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:by|from|von|vom|durch|yourself|user|you|your|radiologist|physician|doctor|according"
+    r"|(?:in|to|per) (?:\w+ ){0,2}(?:report|record)\w*|laut|anwender\w*|nutzer\w*|ihnen|ihre\w*"
+    r"|im (?:bericht|befund)|akte|arzt|ärztin"
+    r"|(?:in|on|am|im) (?:\d|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez))",
+    re.IGNORECASE,
+)
+"""Words of sentences in the passive voice by which somebody else did it, or long ago."""
+_IN_TEXT = re.compile(
+    r"\b(?:table|list|summary|answer|wording|draft|sentence|paragraph|bold|html|below|above|values"
+    r"|scores|numbers|results?|ergebnisse?|tabelle\w*|liste|zusammenfassung|antwort|formulierung|satz|absatz|entwurf"
+    r"|unten|oben stehend|werte|zahlen|message|nachricht)\b|\bas (?:uncertain|unclear|unreliable"
+    r"|possible|probable)\b",
+    re.IGNORECASE,
+)
+"""Words of deeds on the answer's own text: "I put the scores in a table"."""
+_AGAIN = re.compile(r"(?:,|\band|\bthen|\bund|\bdann|&)(?:\s+(?:then|also|now|\w+ly))*\s*$", re.I)
+"""Stands before a second verb of the same subject: "I opened the prior and hung it"."""
+_NEXT_VERB = re.compile(
+    r",?\s(?:and|und)\s(?=(?:then |also )?(?:\w+ed|set|hung|put|went|drew|hid|shown?)\b)", re.I
+)
+_NOW = re.compile(
+    r"\b(?:now|done|as (?:you )?(?:asked|requested|wished|wanted)|jetzt|nun|erledigt|wie gewünscht"
+    r"|wie gewollt)\b",
+    re.IGNORECASE,
+)
+_START = re.compile(
+    r"\W*(?:(?:done|ok(?:ay)?|sure|certainly|yes|all right|right|great|of course|erledigt|gut|ja"
+    r"|gerne?|fertig)\b\W*)*",
+    re.IGNORECASE,
+)
+_OBJECT_FOLLOWS = r"\s+(?:the|a|an|it|them|all|both|to|into|this|that|these|those|your|out|in)\b"
+_IMPERATIVE = re.compile(r"(?:set|put|reset|split|hid|shown?|taken)\b", re.IGNORECASE)
+_FINITE = re.compile(
+    r"\b(?:I|we|you|is|are|was|were|has|have|had|can|could|will|would|may|might|should|do|does|did"
+    r"|shows?|ich|wir|sie|ist|sind|war|waren|wurden?|hat|habe|haben|kann|können|zeigt|please|bitte"
+    r"|to|zu)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“„»«][^\"”“»«\n]{3,300}[\"”“«»]")
+_REACH = 160  # characters of a clause in which what a deed is done to may stand
+
+
+def claimed(
+    sentence: str, deeds: Sequence[Deed], *, cited: bool, state_asked: bool = False
+) -> Iterator[tuple[Deed, str]]:
+    """Yield the deeds that a sentence claims to be done here, each with the word that tells it.
+
+    A sentence in the passive voice that cites results (`cited`) tells of what they say. With
+    `state_asked`, the present tense without "now" answers how something is shown.
+    """
+    if not deeds or not _verbs(tuple(deeds)).search(sentence) or sentence.rstrip().endswith("?"):
+        return
+    sentence = _QUOTED.sub(" ", sentence)
+    found: list[tuple[Deed, str]] = []
+    at = 0
+    for end in (*(one.start() for one in _BOUNDARY.finditer(sentence)), len(sentence)):
+        clause, at, begins = sentence[at:end], end + 1, not at
+        if end == len(sentence) or sentence[end : end + 1].isalpha():
+            at = end
+        now = _NOW.search(sentence) is not None
+        for deed in deeds:
+            word = _first_person(clause, deed) or _begun(clause, deed)
+            if not (word or cited):
+                word = _passive(clause, deed, now=now, state_asked=state_asked)
+                word = word or (begins and _fragment(sentence, deed, now=now))
+            if word:
+                found.append((deed, word))
+    yield from dict.fromkeys(found)
+
+
+def _first_person(clause: str, deed: Deed) -> str:
+    """Return the verb by which the model says that it did a deed; "" for none."""
+    for one in _SUBJECT.finditer(clause):
+        if _CONDITION.search(clause, 0, one.start()):
+            continue
+        for verb in _verb(deed).finditer(clause, one.end()):
+            between = clause[one.end() : verb.start()]
+            head = re.fullmatch(_ADVERBS, between) is not None
+            again = _AGAIN.search(between) is not None and not _SUBJECT.search(between)
+            if (
+                (head or again)
+                and not _NO_DEED.search(between)
+                and _is_done_to(_NEXT_VERB.split(clause[verb.start() :])[0], deed)
+            ):
+                return verb[0]
+    have = _HAVE_I.search(clause)
+    if have is not None and not _NO_DEED.search(clause):
+        verb = _verb(deed).search(clause, have.end())
+        if verb is not None and _is_done_to(clause, deed):
+            return verb[0]
+    return ""
+
+
+def _begun(clause: str, deed: Deed) -> str:
+    """Return the verb with which a clause without a subject begins: "Zoomed to the heart"."""
+    start = _START.match(clause)
+    verb = _verb(deed).match(clause, start.end() if start is not None else 0)
+    if verb is None or _IMPERATIVE.match(verb[0]) or _NO_DEED.match(clause, verb.end()):
+        return ""
+    follows = re.match(_OBJECT_FOLLOWS, clause[verb.end() :], re.IGNORECASE)
+    return verb[0] if follows and _is_done_to(clause[verb.start() :], deed) else ""
+
+
+def _passive(clause: str, deed: Deed, *, now: bool, state_asked: bool) -> str:
+    """Return the verb by which a clause in the passive voice claims a deed; "" for none."""
+    if deed.told_of_state is None or _OF_OTHERS.search(clause) or _NO_DEED.search(clause):
+        return ""
+    for be in _BE.finditer(clause):
+        verb = _verb(deed).search(clause, be.end())
+        if verb is None or not (now or (deed.told_of_state and (be["past"] or not state_asked))):
+            continue
+        german = be[0].casefold() in ("wurde", "wurden", "ist", "sind")
+        near = german or re.fullmatch(r"(?:\s+[\w-]+){0,2}\s+", clause[be.end() : verb.start()])
+        subject = clause[: be.start()] if not german else clause
+        behind = clause[verb.start() :] if _adds_place(deed) else ""
+        if near and _is_done_to(subject + behind, deed):
+            return verb[0]
+    return ""
+
+
+def _fragment(sentence: str, deed: Deed, *, now: bool) -> str:
+    """Return the verb with which a sentence without a finite verb ends: "Lung window set."."""
+    if deed.told_of_state is None or "|" in sentence or sentence.rstrip().endswith(":"):
+        return ""
+    if _FINITE.search(sentence) or _NO_DEED.search(sentence) or _OF_OTHERS.search(sentence):
+        return ""
+    if not (now or deed.told_of_state):
+        return ""
+    for verb in _verb(deed).finditer(sentence):
+        ends = re.match(r"(?:\s+(?:now|jetzt|nun))?\W*(?:$|[,;.](?=\s|$))", sentence[verb.end() :])
+        if ends and _is_done_to(sentence[: verb.end()], deed):
+            return verb[0]
+    return ""
+
+
+def _adds_place(deed: Deed) -> bool:
+    """Return whether where a thing is put tells what is done: "is shown beside the other study"."""
+    return deed.told_of_state is False
+
+
+def _is_done_to(words: str, deed: Deed) -> bool:
+    return not _IN_TEXT.search(words) and bool(_object(deed).search(words[:_REACH]))
+
+
+@lru_cache(maxsize=256)
+def _verb(deed: Deed) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{deed.done})(?!\w)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def _object(deed: Deed) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{deed.to})(?!\w)" if deed.to else "", re.IGNORECASE)
+
+
+@lru_cache(maxsize=8)
+def _verbs(deeds: tuple[Deed, ...]) -> re.Pattern[str]:
+    every = "|".join(deed.done for deed in deeds)
+    return re.compile(rf"\b(?:{every})(?!\w)", re.IGNORECASE)
+
+
+def may_claim(text: str, deeds: tuple[Deed, ...]) -> bool:
+    """Return whether the beginning of a sentence has a word that may claim a deed."""
+    return bool(deeds) and _verbs(deeds).search(text) is not None
