@@ -1523,10 +1523,8 @@ class Claims:
         ran = {item.call.name for item in self._results.values()}
         found = _DEED.search(words)
         if found is not None:
-            tools = filter(None, map(self._director.tool, ran))
             if cited and _OF_PATIENT.fullmatch(found["deed"] or ""):
                 return False  # "is prescribed [7.5]"
-            made = any(tool.spec.approval not in _HARMLESS for tool in tools)
             written = any(
                 key.endswith("_path") for i in self._results.values() for key in i.message.output
             )
@@ -1535,7 +1533,7 @@ class Claims:
                 and self._was_done(deed)
                 for deed in self._plans.deeds
             )
-            return not (made or shown or (found["saved"] and written))
+            return not (self._wrote() or shown or (found["saved"] and written))
         if _RAN.search(words):
             named = {name for name in self._director.intent.scene.tools if name in words}
             return bool(named - ran)
@@ -1568,11 +1566,19 @@ class Claims:
         return bool(deeds) and not findings_in(words) and all(map(self._was_done, deeds))
 
     def _was_done(self, deed: Deed) -> bool:
-        """Return whether a successful call of this conversation did a deed."""
+        """Return whether a successful call of this conversation did a deed, or may have."""
+        if not deed.calls:
+            return self._wrote()
         every = self._items_of(self._results).values()
         return any(map(self._was_called, deed.calls)) or (
             deed.draws and any(_DRAWN.search(text) for text in every)
         )
+
+    def _wrote(self) -> bool:
+        """Return whether a tool ran that may write or send something."""
+        ran = {item.call.name for item in self._results.values()}
+        tools = filter(None, map(self._director.tool, ran))
+        return any(tool.spec.approval not in _HARMLESS for tool in tools)
 
     def _was_called(self, wanted: str) -> bool:
         """Return whether a call succeeded in this conversation; see `Deed.calls`."""

@@ -44,19 +44,25 @@ _NO_DEED = re.compile(
     re.IGNORECASE,
 )
 _OF_OTHERS = re.compile(
-    r"\b(?:by|from|von|vom|durch|yourself|user|you|your|radiologist|physician|doctor|according"
-    r"|(?:in|to|per) (?:\w+ ){0,2}(?:report|record)\w*|laut|anwender\w*|nutzer\w*|ihnen|ihre\w*"
-    r"|im (?:bericht|befund)|akte|arzt|ärztin"
+    r"\b(?:by(?! \d)|from|(?:see|notice|assume|think|understand) that|yourself|user|you|your"
+    r"|radiologist|physician|doctor|according|(?:in|to|per) (?:\w+ ){0,2}(?:report|record)\w*"
+    r"|von|vom|durch|laut|anwender\w*|nutzer\w*|ihnen|ihre\w*|im (?:bericht|befund)|akte"
+    r"|arzt|ärztin"
     r"|(?:in|on|am|im) (?:\d|january|february|march|april|may|june|july|august|september|october"
     r"|november|december|jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez))",
     re.IGNORECASE,
 )
 """Words of sentences in the passive voice by which somebody else did it, or long ago."""
+_WISHED = re.compile(
+    r"\b(?:as you \w+|for you|as (?:requested|asked|wished)|wie (?:gewünscht|gewollt)|für sie)\b",
+    re.IGNORECASE,
+)
 _IN_TEXT = re.compile(
     r"\b(?:table|list|summary|answer|wording|draft|sentence|paragraph|bold|html|below|above|values"
-    r"|scores|numbers|results?|ergebnisse?|tabelle\w*|liste|zusammenfassung|antwort|formulierung|satz|absatz|entwurf"
-    r"|unten|oben stehend|werte|zahlen|message|nachricht)\b|\bas (?:uncertain|unclear|unreliable"
-    r"|possible|probable)\b",
+    r"|scores|numbers|results?|remarks?|comments?|notes?|question mark|star|message"
+    r"|tabelle\w*|liste|zusammenfassung|antwort|formulierung|satz|absatz|entwurf|unten|oben stehend"
+    r"|werte|zahlen|ergebnisse?|bemerkung\w*|hinweise?|nachricht)\b"
+    r"|\bas (?:uncertain|unclear|unreliable|possible|probable)\b",
     re.IGNORECASE,
 )
 """Words of deeds on the answer's own text: "I put the scores in a table"."""
@@ -150,11 +156,14 @@ def _begun(clause: str, deed: Deed) -> str:
 
 def _passive(clause: str, deed: Deed, *, now: bool, state_asked: bool) -> str:
     """Return the verb by which a clause in the passive voice claims a deed; "" for none."""
-    if deed.told_of_state is None or _OF_OTHERS.search(clause) or _NO_DEED.search(clause):
+    clause = _WISHED.sub(" ", clause)
+    if deed.told_of_state is None or _OF_OTHERS.search(clause):
         return ""
     for be in _BE.finditer(clause):
         verb = _verb(deed).search(clause, be.end())
         if verb is None or not (now or (deed.told_of_state and (be["past"] or not state_asked))):
+            continue
+        if _NO_DEED.search(clause, 0, verb.end()):
             continue
         german = be[0].casefold() in ("wurde", "wurden", "ist", "sind")
         near = german or re.fullmatch(r"(?:\s+[\w-]+){0,2}\s+", clause[be.end() : verb.start()])

@@ -56,7 +56,8 @@ _DRAWS = (
     *(named.MARK, named.PLACE, named.MEASURE),
     *(f"{named.COMMAND} {what}" for what in ("mark", "draw", "measure", "edit")),
 )
-_CONVERTED = "dicom_processor"  # makes a picture in a window of its own
+_PICTURES = ("dicom_processor", "image_visualizer", "image_preprocessor")
+"""Tools that make a picture in a window, in colours or with a contrast of its own."""
 
 DEEDS = (
     # findings
@@ -133,13 +134,23 @@ DEEDS = (
         r"|gestellt|angepasst|geändert|verändert|gewählt|ausgewählt|umgestellt|umgeschaltet"
         r"|gewechselt|angewendet|angewandt|aktiviert|optimiert|erhöht|verringert|reduziert",
         _WINDOW,
-        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, _CONVERTED),
+        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, *_PICTURES),
         told_of_state=True,
     ),
     Deed(
         r"brightened|darkened|windowed|aufgehellt|abgedunkelt|gefenstert",
         f"{_IMAGE}|{_IT}",
-        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, _CONVERTED),
+        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, *_PICTURES),
+    ),
+    Deed(
+        "made|gemacht",
+        rf"(?:{_IMAGE}|{_IT})\s(?:\w+\s)?(?:brighter|darker|lighter|heller|dunkler|kontrastreicher)",
+        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, *_PICTURES),
+    ),
+    Deed(
+        "made|gemacht",
+        rf"(?:{_IMAGE}|{_IT})\s(?:\w+\s)?(?:larger|bigger|smaller|größer|kleiner)",
+        (named.ZOOM, named.PLACE, named.LAYOUT, named.COMMAND),
     ),
     Deed(
         r"zoomed|(?:heran|ein|hinein|heraus|aus)?gezoomt|zoomte",
@@ -204,7 +215,7 @@ DEEDS = (
     Deed(
         r"inverted|invertiert|umgekehrt",
         f"{_IMAGE}|{_IT}",
-        (*(f"{named.COMMAND} {what}" for what in ("invert", "not inverted")), *_UNDO, _CONVERTED),
+        (*(f"{named.COMMAND} {what}" for what in ("invert", "not inverted")), *_UNDO, *_PICTURES),
     ),
     Deed(
         r"flipped|mirrored|rotated|turned(?! (?:to|on|off|out|up))|gespiegelt|gedreht|rotiert",
@@ -242,7 +253,7 @@ DEEDS = (
         (f"{named.LAYOUT} max", f"{named.LAYOUT} 1x1", f"{named.COMMAND} maximise"),
     ),
     Deed(
-        r"closed|geschlossen",
+        r"closed(?! to)|geschlossen",
         r"study|studies|record|viewports?|windows?|panels?|images?|films?"
         r"|studien?|untersuchung(?:en)?|akte|ansicht(?:en)?|fenster|leisten?|bild(?:er)?",
         (
@@ -265,7 +276,7 @@ DEEDS = (
     Deed(
         r"set|changed|applied|colou?red|switched|eingestellt|geändert|gewechselt|eingefärbt",
         r"colou?r ?map|colou?r scale|look-?up table|farbtabelle|farbskala|farbpalette",
-        (f"{named.COMMAND} colours", *_UNDO),
+        (f"{named.COMMAND} colours", *_UNDO, *_PICTURES),
     ),
     Deed(
         r"switched|opened|showed|shown|hid|hidden|geöffnet|geschaltet|eingeblendet|ausgeblendet",
@@ -298,8 +309,31 @@ DEEDS = (
         (f"{named.COMMAND} de-identified",),
     ),
     Deed(
+        "took|taken|captured|made|gemacht|aufgenommen|erstellt",
+        "screenshots?|snapshots?|bildschirmfotos?",
+        (f"{named.COMMAND} copy", f"{named.COMMAND} export"),
+    ),
+    # what none of the viewer's tools does
+    Deed(
         r"signed|finali[sz]ed|submitted|filed|dictated|unterschrieben|unterzeichnet|signiert"
         r"|freigegeben|finalisiert|vidiert|diktiert|abgezeichnet",
         r"report|befund|bericht|befundbericht|study|studie",
+    ),
+    Deed(
+        "added|inserted|entered|copied|transferred|übernommen|eingetragen|eingefügt|übertragen",
+        r"(?:to|into|in) (?:the|your|this|his|her|their) (?:[\w’']+ )?(?:report|record|chart|pacs)"
+        r"|in (?:den|die|ihren|ihre) (?:bericht|befund|akte|befundbericht|patientenakte)",
+        told_of_state=None,
+    ),
+    Deed(
+        "updated|amended|corrected|changed|aktualisiert|geändert|korrigiert",
+        r"(?:patient(?:['’]s)? )?(?:record|chart)|patientenakte|akte",
+        told_of_state=None,
+    ),
+    Deed(
+        r"called|phoned|telephoned|rang|angerufen",
+        r"(?:physician|doctor|surgeon|clinician|ward|radiologist|colleague)s?|arzt|ärztin|station"
+        r"|kolleg\w+|zuweiser\w*",
+        told_of_state=None,
     ),
 )
