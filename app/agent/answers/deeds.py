@@ -7,6 +7,7 @@ and German.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -23,6 +24,12 @@ _CONDITION = re.compile(
     r"\b(?:after|once|if|had|when|until|before|as soon as|unless|whether|that|as though)\s*$", re.I
 )
 """Stands before a subject of which nothing is claimed: "once I have set a window"."""
+_SUBORDINATE = re.compile(
+    r".*\b(?:if|when|whenever|whether|once|after|before|until|unless|as soon as|wenn|falls|ob"
+    r"|sobald|nachdem|bevor|bis)\b",
+    re.IGNORECASE,
+)
+"""Stands before what is not said to be so: "if the nodule is accepted"."""
 _ADVERBS = (
     r"(?:\s+(?:have|has|['’]ve|also|now|just|already|then|first|next|again|both|gone ahead and"
     r"|went ahead and|therefore|for you|\w+ly))*\s+"
@@ -76,6 +83,14 @@ _NOW = re.compile(
     r"|wie gewollt)\b",
     re.IGNORECASE,
 )
+_GENERAL = re.compile(
+    r"\b(?:with|using|via|usually|typically|generally|in general|best|often|always|normally"
+    r"|by default|as soon|per|menu|key|mit|über|üblicherweise|meist\w*|normalerweise|immer|taste)\b"
+    r"|^\W*(?!(?:the|this|that|these|those|both|all|it|they|your|der|die|das|diese\w*|beide|alle|es"
+    r"|sie)\b)(?:an?\s|eine?n?\s|\w+s\s(?:is|are)\b|\w+e\s(?:ist|sind)\b)",
+    re.IGNORECASE,
+)
+"""Words of sentences in the present tense that tell how it is done: "marks are deleted with"."""
 _START = re.compile(
     r"\W*(?:(?:done|ok(?:ay)?|sure|certainly|yes|all right|right|great|of course|erledigt|gut|ja"
     r"|gerne?|fertig)\b\W*)*",
@@ -85,7 +100,7 @@ _OBJECT_FOLLOWS = r"\s+(?:the|a|an|it|them|all|both|to|into|this|that|these|thos
 _IMPERATIVE = re.compile(r"(?:set|put|reset|split|hid|shown?|taken)\b", re.IGNORECASE)
 _FINITE = re.compile(
     r"\b(?:I|we|you|is|are|was|were|has|have|had|can|could|will|would|may|might|should|do|does|did"
-    r"|shows?|ich|wir|sie|ist|sind|war|waren|wurden?|hat|habe|haben|kann|können|zeigt|please|bitte"
+    r"|shows?|ich|wir|sie|ist|sind|war|waren|wurden?|wird|werden|hat|habe|haben|kann|können|zeigt|please|bitte"
     r"|to|zu)\b",
     re.IGNORECASE,
 )
@@ -104,21 +119,21 @@ def claimed(
     if not deeds or not _verbs(tuple(deeds)).search(sentence) or sentence.rstrip().endswith("?"):
         return
     sentence = _QUOTED.sub(" ", sentence)
-    found: list[tuple[Deed, str]] = []
-    at = 0
-    for end in (*(one.start() for one in _BOUNDARY.finditer(sentence)), len(sentence)):
-        clause, at, begins = sentence[at:end], end + 1, not at
-        if end == len(sentence) or sentence[end : end + 1].isalpha():
-            at = end
-        now = _NOW.search(sentence) is not None
-        for deed in deeds:
-            word = _first_person(clause, deed) or _begun(clause, deed)
-            if not (word or cited):
-                word = _passive(clause, deed, now=now, state_asked=state_asked)
-                word = word or (begins and _fragment(sentence, deed, now=now))
-            if word:
-                found.append((deed, word))
-    yield from dict.fromkeys(found)
+    now = _NOW.search(sentence) is not None
+    clauses = _clauses(sentence)
+    for deed in deeds:
+        words = [_first_person(one, deed) or _begun(one, deed) for one in clauses]
+        if not cited:
+            words += [_passive(one, deed, now=now, state_asked=state_asked) for one in clauses]
+            words.append(_fragment(sentence, deed, now=now))
+        if word := next(filter(None, words), ""):
+            yield deed, word
+
+
+def _clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence; a conjunction begins the one that it stands before."""
+    cuts = [0, *(one.start() for one in _BOUNDARY.finditer(sentence)), len(sentence)]
+    return [re.sub(r"\A\W+", "", sentence[start:end]) for start, end in itertools.pairwise(cuts)]
 
 
 def _first_person(clause: str, deed: Deed) -> str:
@@ -157,19 +172,21 @@ def _begun(clause: str, deed: Deed) -> str:
 def _passive(clause: str, deed: Deed, *, now: bool, state_asked: bool) -> str:
     """Return the verb by which a clause in the passive voice claims a deed; "" for none."""
     clause = _WISHED.sub(" ", clause)
-    if deed.told_of_state is None or _OF_OTHERS.search(clause):
+    others = _OF_OTHERS.search(clause) or _SUBORDINATE.match(clause)
+    if deed.told_of_state is None or others:
         return ""
+    how = not now and _GENERAL.search(clause)
     for be in _BE.finditer(clause):
         verb = _verb(deed).search(clause, be.end())
         if verb is None or not (now or (deed.told_of_state and (be["past"] or not state_asked))):
             continue
-        if _NO_DEED.search(clause, 0, verb.end()):
+        if _NO_DEED.search(clause, 0, verb.end()) or (be["now"] and how):
             continue
         german = be[0].casefold() in ("wurde", "wurden", "ist", "sind")
         near = german or re.fullmatch(r"(?:\s+[\w-]+){0,2}\s+", clause[be.end() : verb.start()])
-        subject = clause[: be.start()] if not german else clause
-        behind = clause[verb.start() :] if _adds_place(deed) else ""
-        if near and _is_done_to(subject + behind, deed):
+        # Where a thing is put may tell what is done: "is now shown beside the other study".
+        whole = german or deed.told_of_state is False
+        if near and _is_done_to(clause if whole else clause[: be.start()], deed):
             return verb[0]
     return ""
 
@@ -187,11 +204,6 @@ def _fragment(sentence: str, deed: Deed, *, now: bool) -> str:
         if ends and _is_done_to(sentence[: verb.end()], deed):
             return verb[0]
     return ""
-
-
-def _adds_place(deed: Deed) -> bool:
-    """Return whether where a thing is put tells what is done: "is shown beside the other study"."""
-    return deed.told_of_state is False
 
 
 def _is_done_to(words: str, deed: Deed) -> bool:
