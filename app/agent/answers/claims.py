@@ -675,6 +675,7 @@ class Claims:
             found = (self._figure_of_another(one, cited) for one in told)
             return next(filter(None, found), "")  # "the heart is 9 px wide and the lung 8 px"
         said = [(abs(one.value), one.unit) for one in figures_in_text(words) if one.unit]
+        wrong: list[str] = []
         for number in cited or self._spoken_of(words):
             every = self._items_of([number])
             fitting = {
@@ -684,9 +685,8 @@ class Claims:
             }
             if fitting and not _measures_another(words, fitting, every):
                 return ""
-            if fitting:
-                return next(f"{key} is {text}" for key, text in fitting.items())
-        return ""
+            wrong += [f"{key} is {text}" for key, text in fitting.items()]
+        return wrong[0] if wrong else ""
 
     def _items_of(self, numbers: Iterable[int]) -> dict[str, str]:
         """Return the texts of all items of results, by their ids."""
