@@ -456,6 +456,28 @@ class StatementWords:
 
 
 @dataclass(frozen=True, slots=True)
+class Deed:
+    """A deed that a model's answer may claim, and the calls that do it.
+
+    Attributes:
+        done: Pattern of the participles and past tenses that tell it: "accepted", "angenommen".
+        to: Pattern of what it is done to, somewhere in the same clause; "" for anything.
+        calls: Calls of which a successful one does it: the tool's name, or also the beginning of
+            one of its arguments ("viewer_findings accept"). None does it if there are none.
+        draws: Whether any result with findings that are drawn on the image does it too.
+        told_of_state: How a sentence in the passive voice claims it. True: always, also in the
+            present tense ("the nodule is accepted"). False: only with "now" or the like, since it
+            may be a quality of the image ("the film is inverted"). None: never.
+    """
+
+    done: str
+    to: str
+    calls: tuple[str, ...] = ()
+    draws: bool = False
+    told_of_state: bool | None = False
+
+
+@dataclass(frozen=True, slots=True)
 class SpokenCall:
     """A call that a question asks for in so many words.
 
@@ -540,6 +562,8 @@ class PackPlan:
             tells these before the results.
         statements: Statements about an image that need support, and the tools that can support
             them.
+        deeds: What its tools do beside what they return, as answers claim it.
+        shown_by: Calls, as in `Deed.calls`, that tell how things are shown, whoever did that.
         suggestions: Questions that the window offers before the first one is asked.
         suggested_for: The images for which the window offers `suggestions`.
         own_images: Kinds of file and modalities that belong to this pack. Where a question about
@@ -574,6 +598,8 @@ class PackPlan:
     caveats: tuple[str, ...] = ()
     notable: tuple[str, ...] = ()
     statements: tuple[StatementWords, ...] = ()
+    deeds: tuple[Deed, ...] = ()
+    shown_by: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     suggested_for: Accepts = Accepts()
     own_images: Accepts = Accepts()
@@ -605,6 +631,7 @@ class Plans:
         self.owner = owner
         self._kinds = tuple((pack, kind) for pack in self.packs for kind in pack.kinds)
         self.statements = tuple(item for pack in self.packs for item in pack.statements)
+        self.deeds = tuple(item for pack in self.packs for item in pack.deeds)
         self._rules: Mapping[str, ToolRule] = {
             rule.tool: rule for pack in self.packs for rule in pack.tools
         }

@@ -20,6 +20,8 @@ from typing import Any, cast
 from text_to_num import alpha2digit
 
 from app.agent.answers.answer_footer import call_result_of, relevant_results
+from app.agent.answers.comparisons import compared_wrongly
+from app.agent.answers.deeds import claimed, may_claim
 from app.agent.answers.evidence import (
     CODE,
     EARLIER,
@@ -142,7 +144,7 @@ from app.agent.llm.base import StatedClaim
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
 from app.tools.api import Approval
-from app.tools.pack_plan import Plans
+from app.tools.pack_plan import Deed, Plans
 
 _CONSTANT = re.compile(
     r"[\^_]\s*(?:\{[^{}]*\}|\w)|(?<![\w.,])(?:10|\d)(?![\w.,%]|\s*\\?[,;:]?\s*(?:[cmµ]?m|px|%|\\text))"
@@ -338,6 +340,28 @@ _NO_FIELD = re.compile(
 _SPAN = re.compile(r"\b(?:last|past|next|coming|letzten|vergangenen|nächsten)\s+$", re.IGNORECASE)
 _THE_SAID = re.compile(r"\b(?:the|die|these|those|diese)\s+$", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:compar\w+|verglich\w*)\b", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\([^()]*\d[^()]*\)|,(?: which\b| who\b)?\s[^,;]{0,40}\d(?:[^,;]|,(?=\d)){0,20},(?!\d)"
+)
+"""A figure between a subject and its predicate: "the heart, at 794 px, is enlarged"."""
+_CHEST = re.compile(
+    r"\b(?:thorax|chest(?! (?:film|x-?ray|radiograph|image|tube|wall))|rib ?cage|brustkorb\w*)\b",
+    re.I,
+)
+_CUTOFF = re.compile(
+    r"\b(?:(?:above|over|beyond|below|from|ab|über|unter|oberhalb|unterhalb) (?:which|what|the|dem"
+    r"|der|den|\d)|cut-?off|limit|threshold|grenz\w*|schwell\w*|would|could|if|wäre|würde|wenn"
+    r"|commonly|counts? as|gilt|gelten)\b",
+    re.IGNORECASE,
+)
+"""Words that say from where on something is called abnormal, and not that it is."""
+_OF_WHOLE = re.compile(
+    r"\b(?:(?:half|twice|double|against|versus|vs|than|of|doppelt|gegen|als|von)"
+    r"(?: (?:the|its|those|these|den|die|das|diesen))"
+    r"|half|twice|against|versus|vs|than|gegen|als|der)\s+$",
+    re.IGNORECASE,
+)
+"""Words before a figure with which something else is compared: "half of the 1,589 px"."""
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
 _ABSENT = re.compile(
     rf"(?<!of )(?<!in )(?<!for )(?<!from )\b(?:(?:the|this|your) (?:(?:uploaded|provided|open|"
@@ -345,6 +369,10 @@ _ABSENT = re.compile(
     r"(?: is| was| has been)?) (?:available|accessible|uploaded|provided|open(?:ed)?|given)\b",
     re.IGNORECASE,
 )
+_DRAWN = re.compile(r", (?:mask|heat map|objects|lines?|outline|box|point|ellipse)\b")
+"""The kinds of findings in items' texts."""
+_ASKS_STATE = re.compile(r"\?|\A\W*(?:which|what|is|are|how|welch|was|ist|sind|wie)\b", re.I)
+"""Begins a question, or ends it: the answer may tell how something is shown."""
 _RAN = re.compile(rf"{_I}\s+(?:ran|run|used|called|applied|started)\b", re.IGNORECASE)
 
 
@@ -503,6 +531,7 @@ class Claims:
             or sides_of(text)
             or findings_in(text)
             or subjects_in(text, _statement_words(self._plans))
+            or may_claim(text, self._plans.deeds)
             or not text.isascii()
         )
 
@@ -574,6 +603,7 @@ class Claims:
         whole = f"{every}\n" if not parts[0].ids else ""
         excludes = EXCLUDES.search(plain)
         cited_so_far = set[int]()
+        marked = False
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
@@ -602,8 +632,10 @@ class Claims:
                 told += self._of_words(
                     words, part, cited_so_far, around, right=part.end not in wrong
                 )
-            if not part.ids and strange and self._is_said_of(strange, words):
+            said_of_strange = bool(strange) and self._is_said_of(strange, words)
+            if not part.ids and (said_of_strange or self._tells_deeds(words)):
                 told = [why for why in told if why != self._unsupported()]
+            marked = marked or bool(told)
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
@@ -613,12 +645,55 @@ class Claims:
             for key, text in cited.items()
             if int(key.partition(".")[0]) not in self._elsewhere
         }
-        if why := order_against(plain, cited) or trend_against(plain, now, cited):
+        against = order_against(plain, cited) or trend_against(plain, now, cited)
+        if why := against or (not marked and self._sizes_against(plain, cited)):
             yield parts[-1].end, why
         told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
         yield from ((len(sentence.rstrip(_END)), why) for why in told)
+
+    def _sizes_against(self, words: str, cited: Mapping[str, str]) -> str | None:
+        """Return the sizes that a sentence compares wrongly; see `compared_wrongly`.
+
+        They are those of the `cited` items, or else of all items of the results that it cites or
+        may rest on.
+        """
+        if any(True for _ in self._images_named(words)) or DOUBT.search(words):
+            return None
+        if (why := compared_wrongly(words, cited)) is not None:
+            return why
+        numbers = {int(key.partition(".")[0]) for key in self._cited} & self._results.keys()
+        every = numbers or [one for one in self._results if one not in self._elsewhere]
+        return compared_wrongly(words, self._items_of(every))
+
+    def _figure_of_another(self, words: str, cited: Sequence[int]) -> str:
+        """Return the item whose figure words give to what another one measures; "" for none."""
+        pieces = re.split(r"\b(?:and|und|while|whereas)\b|[;|]|,(?!\d)", words)
+        told = [one for one in pieces if [*figures_in_text(one)]]
+        if len(told) > 1 and all(concepts_of(one) or _CHEST.search(one) for one in told):
+            found = (self._figure_of_another(one, cited) for one in told)
+            return next(filter(None, found), "")  # "the heart is 9 px wide and the lung 8 px"
+        said = [(abs(one.value), one.unit) for one in figures_in_text(words) if one.unit]
+        wrong: list[str] = []
+        for number in cited or self._spoken_of(words):
+            every = self._items_of([number])
+            fitting = {
+                key: text
+                for key, text in every.items()
+                if any((abs(one.value), one.unit) in said for one in figures_in_text(text))
+            }
+            if fitting and not _measures_another(words, fitting, every):
+                return ""
+            wrong += [f"{key} is {text}" for key, text in fitting.items()]
+        return wrong[0] if wrong else ""
+
+    def _items_of(self, numbers: Iterable[int]) -> dict[str, str]:
+        """Return the texts of all items of results, by their ids."""
+        found: dict[str, str] = {}
+        for number in numbers:
+            found |= self._results[number].message.data.get("items") or {}
+        return found
 
     def _items_of_part(self, part: _Part) -> dict[str, str]:
         """Return the texts of the items that a part of a sentence cites, by their ids."""
@@ -670,6 +745,9 @@ class Claims:
                 yield f"result {number} says {share}"
                 return
         if right and (found := self._of_item(words, items) or ratio_against(words, items)):
+            yield found
+            return
+        if not items and (found := self._figure_of_another(words, part.known)):
             yield found
             return
         if right and TREND.search(words) and self._is_single(items):
@@ -1040,7 +1118,11 @@ class Claims:
         if not re.search(r"\d", words) and doubtful:
             return ""  # a judgement, that rests on the number
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
+        if compared_wrongly(words, every) == "":
+            return ""  # "half as wide as the thorax", of the ratio
         told = {word for word in alike if word[0].isalpha()}
+        if any(one[0].isdigit() for one in alike) and _measures_another(words, items, every):
+            return f"{key} is {text}"
         # Its number is told: then only a finding's or an organ's name tells another item.
         more = [
             {w for w in one - told if not alike - told or w[:1] in "FCO"}
@@ -1319,6 +1401,9 @@ class Claims:
             if self._plans.statements[int(found.owner)].tools
         }
         named = findings_in(words)
+        organs_only = named and all(key.startswith("O") for key in named.values())
+        if organs_only and self._sizes_against(words, {}) == "":
+            return  # "the right lung looks larger than the left"
         numbers = before or self._spoken_of(words)
         for place, key in named.items():
             # "The tumour" may be one of another result.
@@ -1352,13 +1437,28 @@ class Claims:
         normal is no statement of a pack.
         """
         about = shared(words, items.values()) if items else frozenset[str]()
+        words = _ASIDE.sub(" ", words)
         tokens = tokens_of(words)
+        numbers = {int(key.partition(".")[0]) for key in items}
+        # What a result does not decide is not borne out by its items either.
+        undecided = {
+            str(index)
+            for index, statement in enumerate(self._plans.statements)
+            if statement.is_judgement
+            and not _CUTOFF.search(words)
+            and any(self._by_tool(n, str(index)) and _doubt(self._results[n]) for n in numbers)
+        }
         return {
             found.owner
             for found in _statement_words(self._plans).find(tokens)
             if self._plans.statements[int(found.owner)].tools
-            and not (about and any(map(judged, found.entry.split(" .. "))))
-            and not names(words, tokens[found.first].start, about)
+            and (
+                found.owner in undecided
+                or not (
+                    (about and any(map(judged, found.entry.split(" .. "))))
+                    or names(words, tokens[found.first].start, about)
+                )
+            )
         }
 
     def _spoken_of(self, words: str) -> Iterable[int]:
@@ -1416,19 +1516,24 @@ class Claims:
 
     def _undone(self, words: str, *, cited: bool) -> bool:
         """Return whether a sentence, citing results or not, claims a deed that no call did."""
+        if not all(self._was_done(deed) for deed in self._deeds(words, cited=cited)):
+            return True
         if _FAILED.search(words) or words.rstrip().endswith("?"):
             return False
         ran = {item.call.name for item in self._results.values()}
         found = _DEED.search(words)
         if found is not None:
-            tools = filter(None, map(self._director.tool, ran))
             if cited and _OF_PATIENT.fullmatch(found["deed"] or ""):
                 return False  # "is prescribed [7.5]"
-            made = any(tool.spec.approval not in _HARMLESS for tool in tools)
             written = any(
                 key.endswith("_path") for i in self._results.values() for key in i.message.output
             )
-            return not (made or (found["saved"] and written))
+            shown = any(
+                re.fullmatch(deed.done, found["deed"] or found["saved"], re.IGNORECASE)
+                and self._was_done(deed)
+                for deed in self._plans.deeds
+            )
+            return not (self._wrote() or shown or (found["saved"] and written))
         if _RAN.search(words):
             named = {name for name in self._director.intent.scene.tools if name in words}
             return bool(named - ran)
@@ -1443,6 +1548,50 @@ class Claims:
             return False  # results of both images are there to be compared
         return bool(tools) and ran.isdisjoint(tools)
 
+    def _deeds(self, words: str, *, cited: bool) -> Iterator[Deed]:
+        """Yield the deeds of the packs that a sentence claims, but for files and messages."""
+        intent = self._director.intent
+        # How something is shown now is known to the model from the notes, or from a call.
+        state_asked = _ASKS_STATE.search(intent.question) is not None
+        state_asked &= any(note.get("shown") for note in intent.scene.images)
+        seen = any(self._was_called(one) for pack in self._plans.packs for one in pack.shown_by)
+        every = claimed(words, self._plans.deeds, cited=cited or seen, state_asked=state_asked)
+        for deed, verb in every:
+            if not re.fullmatch(rf"{_DEEDS}|{_SAVED}", verb, re.IGNORECASE):
+                yield deed
+
+    def _tells_deeds(self, words: str) -> bool:
+        """Return whether words tell deeds that were done, and nothing of what images show."""
+        deeds = [*self._deeds(words, cited=False)]
+        return bool(deeds) and not findings_in(words) and all(map(self._was_done, deeds))
+
+    def _was_done(self, deed: Deed) -> bool:
+        """Return whether a successful call of this conversation did a deed, or may have."""
+        if not deed.calls:
+            return self._wrote()
+        every = self._items_of(self._results).values()
+        return any(map(self._was_called, deed.calls)) or (
+            deed.draws and any(_DRAWN.search(text) for text in every)
+        )
+
+    def _wrote(self) -> bool:
+        """Return whether a tool ran that may write or send something."""
+        ran = {item.call.name for item in self._results.values()}
+        tools = filter(None, map(self._director.tool, ran))
+        return any(tool.spec.approval not in _HARMLESS for tool in tools)
+
+    def _was_called(self, wanted: str) -> bool:
+        """Return whether a call succeeded in this conversation; see `Deed.calls`."""
+        tool, _, word = wanted.partition(" ")
+        calls = (i.call for i in self._director.record.all() if i.message.ok)
+        return any(one.name == tool and _begins(one.arguments, word) for one in calls)
+
+
+def _begins(arguments: Mapping[str, Any], word: str) -> bool:
+    """Return whether one of a call's arguments is text that begins with a word; "" for any."""
+    said = (one.casefold() for one in arguments.values() if isinstance(one, str))
+    return not word or any(one.startswith(word) for one in said)
+
 
 def _repeats(words: str, own: Facts) -> bool:
     """Return whether words say in its own words what is there by the item that they cite."""
@@ -1453,6 +1602,26 @@ def _repeats(words: str, own: Facts) -> bool:
         and not opposes(words, own)
         and any(len(told & fact.words) >= _SAME * len(told) > 0 for fact in own.said)
     )
+
+
+def _measures_another(words: str, items: Mapping[str, str], every: Mapping[str, str]) -> bool:
+    """Return whether words give cited items' figure to what another item of the result measures.
+
+    Both items then measure the same (a width, in px), and differ in what they measure it of.
+    """
+    if any(_OF_WHOLE.search(words[: one.start()]) for one in NUMBER.finditer(words)):
+        return False
+    said = words_in(_CHEST.sub("thorax", words))
+    own = frozenset[str]().union(*map(words_in, items.values()))
+    units = {one.unit for text in items.values() for one in figures_in_text(text)}
+    for key, text in every.items():
+        other = words_in(text)
+        alike = units & {one.unit for one in figures_in_text(text)} - {""}
+        if key in items or not alike or not own & other or said & (own - other):
+            continue
+        if said & (other - own):
+            return True
+    return False
 
 
 def _is_figure(code: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.tools.pack_plan import PackPlan, QuestionKind, ToolRule, pack_prompt
 from app.tools.result_wording import Data, ResultWording, Sentence
 from app.tools.viewer import tools as named
+from app.tools.viewer.deeds import DEEDS
 from app.tools.viewer.follow_ups import read_on
 from app.tools.viewer.reading import is_of_view, read
 
@@ -50,6 +51,8 @@ PLAN = PackPlan(
         )
         for tool in named.TOOLS
     ),
+    deeds=DEEDS,
+    shown_by=(named.STATE, f"{named.FINDINGS} describe"),
     spoken=read,
     goes_on=read_on,
     of_view=is_of_view,

@@ -78,7 +78,10 @@ def told(item: Mapping[str, Any]) -> str:
 
 @lru_cache
 def session(name: str) -> tuple[Claims, Evidence]:
-    """The checks of a run in which the made-up tools of a set gave their results."""
+    """The checks of a run in which the made-up tools of a set gave their results.
+
+    Last come the tools of the viewer that a set names as `done`: its true sentences tell of them.
+    """
     data = (SETS | REAL)[name]
     results: list[dict[str, Any]] = data["result"]
     turns: list[Turn] = []
@@ -96,6 +99,9 @@ def session(name: str) -> tuple[Claims, Evidence]:
         fakes.append(FakeTool(tool, ImageInput, ok("", {"entries": rows, **note})))
         where = IMAGES.get(result.get("image", ""), "record")
         turns.append([call(tool, image_path=where)])
+    for tool in data.get("done", ()):
+        fakes.append(FakeTool(tool, ImageInput, ok("", {})))
+        turns.append([call(tool, image_path="current")])
     model = ScriptedModel(*turns, says("Done."))
     loop = AgentLoop(model, FakeRegistry(*fakes), plans=load_packs([]).plans)
     made: list[Run] = []
@@ -110,7 +116,7 @@ def session(name: str) -> tuple[Claims, Evidence]:
         question = "What does image-1 show?"
         asyncio.run(collect(loop, request(Path(folder), question, notes=data.get("film", FILMS))))
     run = made[0]
-    for item in run.director.record.all():
+    for item in run.director.record.all()[: len(results)]:
         own = results[item.message.evidence - 1]
         texts = own.get("told") or {one["id"]: told(one) for one in own["items"]}
         item.message.data["items"] = texts
