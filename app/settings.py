@@ -152,6 +152,7 @@ class LimitSettings(_Part):
         minutes: Maximum duration, without the time spent waiting for the user; 0 for no limit.
         rules_first: Whether fixed rules answer the questions that they are certain to understand,
             without asking a language model.
+        plan_first: Whether a plan of several steps waits until the user has seen it.
     """
 
     steps: Annotated[int, Field(ge=1, le=200)] = 20
@@ -161,6 +162,7 @@ class LimitSettings(_Part):
     cost: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 2.0
     minutes: Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)] = 15.0
     rules_first: bool = True
+    plan_first: bool = False
 
 
 Effect = Literal["read", "compute", "write", "send", "execute"]

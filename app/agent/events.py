@@ -107,11 +107,13 @@ class PlanUpdated(_Event):
     (pending, running, done, incomplete, failed, skipped). Where applicable it also has "by" (who
     added the step: "rules", "model", or "enforced" for rules that overrode the model), "verdict"
     (the reason for its state) and "after" (the numbers, from 1, of the steps it waits for). `goal`
-    is "" during the run, then "done" or "incomplete"; `goal_why` says what is missing.
+    is "" during the run, then "done" or "incomplete"; `goal_why` says what is missing. While a plan
+    is `held` no step begins.
     """
 
     kind: Literal["plan_updated"] = "plan_updated"
     steps: list[dict[str, Any]]
+    held: bool = False
     overrides: list[Override] = []
     goal: Literal["", "done", "incomplete"] = ""
     goal_why: str = ""

@@ -451,6 +451,7 @@ class Program:
             approvals=Gate(self.policy(), self.grants),
             plans=active.plans,
             rules_first=chosen.rules_first,
+            plan_first=chosen.plan_first,
             audit=self.audit_trail,
             clean_notes=self.settings.clean_notes,
             profile=agent,

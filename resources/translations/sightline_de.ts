@@ -10038,6 +10038,11 @@
             <translation>Plan</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Plan first</source>
+            <translation>Erst der Plan</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Plan · {done} of {count} done</source>
             <translation>Plan · {done} von {count} fertig</translation>
@@ -11945,6 +11950,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>Show</source>
             <translation>Zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Show a plan of several steps before it begins</source>
+            <translation>Einen Plan aus mehreren Schritten zeigen, bevor er beginnt</translation>
         </message>
         <message>
             <location filename="../../app/tools/viewer/tools.py" />
@@ -16158,6 +16168,11 @@
             <location filename="../../app/views/chat/message.py" />
             <source>You asked</source>
             <translation>Sie haben gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>You can change it or take steps out; it waits until you let it go on.</source>
+            <translation>Sie können ihn ändern oder Schritte herausnehmen; er wartet, bis Sie ihn weiterlaufen lassen.</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />

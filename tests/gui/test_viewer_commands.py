@@ -19,14 +19,17 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.agent.loop.runner import AgentRunner
 from app.imaging.findings import Box, Finding, Point, Polyline, Provenance, State
 from app.imaging.types import ImageRef, Window
+from app.settings import LimitSettings, Settings
 from app.tools.api import ToolContext, ToolFailed, ToolRetry
 from app.tools.images import RunImages
 from app.tools.viewer.commands import ASKED
 from app.tools.viewer.commands import COMMANDS as COMMANDS_OF
 from app.tools.viewer.tools import TOOLS, ViewerTool
 from app.views.canvas.corner_text import Detail
+from app.views.chat.dock import ChatDock
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace import drawing
 from app.workspace.viewport import Viewport
@@ -802,3 +805,31 @@ def test_images_are_named_by_their_time(room: Room):
     room.ask("drehe die aktuelle Aufnahme")
     assert room.failed == []
     assert (of["2022"].display.quarter_turns, of["2024"].display.quarter_turns) == (0, 1)
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_a_plan_waits_until_it_was_seen_if_the_user_wants_that(room: Room):
+    room.program.change_settings(Settings(limits=LimitSettings(plan_first=True)))
+    runner = room.agent._runner
+    assert isinstance(runner, AgentRunner)
+    runner.use(room.program.loop(runner._agent.model))
+    chat = room.window.chat
+    assert isinstance(chat, ChatDock)
+    before = look(room)
+    ended = len(room._ended)
+    chat.submit("lung window, then slice 12, then invert")
+    room.wait(lambda: (run := chat.conversation.runs[-1:]) and run[0].plan and run[0].plan.editing)
+    plan = chat.conversation.runs[-1].plan
+    assert plan is not None
+    QTest.qWait(200)
+    assert look(room) == before
+    assert plan.edit.text().strip() == "Go on"
+    QTest.mouseClick(plan.steps.rows[2].edits["remove"], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(plan.edit, Qt.MouseButton.LeftButton)
+    room.wait(lambda: len(room._ended) > ended)
+    room.settle()
+    now = look(room)
+    assert now.window is not None
+    assert (now.window.center, now.window.width) == (-600, 1500)
+    assert now.place + 1 == 12
+    assert not now.display.invert

@@ -89,6 +89,7 @@ class PlanState:
         overrides: The changes made by the packs' rules, in order.
         goal: "" until the run ends, then "done" or "incomplete".
         goal_why: The reason for `goal`, such as what is missing.
+        held: Whether no step begins until the user lets the plan go on.
     """
 
     def __init__(self, *, live: bool = False) -> None:
@@ -100,6 +101,7 @@ class PlanState:
         self._taken_out: set[str] = set()
         self._notes: list[str] = []
         self.changed = False
+        self.held = False
         self.overrides: list[Override] = []
         self.goal = ""
         self.goal_why = ""

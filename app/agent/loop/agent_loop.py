@@ -86,6 +86,8 @@ class AgentLoop:
         retry: Decides when a failed request to the model is repeated.
         plans: The packs' rules, which are enforced whether or not a language model plans.
         rules_first: Whether to answer without the model where the packs' rules are certain.
+        plan_first: Whether a plan of several steps, made for a question in the window, is held
+            until the user lets it go on.
         audit: Writes the events of every run to the audit log, each before it is shown.
         tool_texts: The user's own texts, added to the descriptions of tools, by the tool's name.
         clean_notes: Whether a remote model gets the free text of patients' records, cleaned;
@@ -107,6 +109,7 @@ class AgentLoop:
         retry: Retry | None = None,
         plans: Plans = NO_PLANS,
         rules_first: bool = False,
+        plan_first: bool = False,
         audit: AuditTrail | None = None,
         tool_texts: Mapping[str, str] | None = None,
         clean_notes: bool = False,
@@ -126,6 +129,7 @@ class AgentLoop:
         self.plans = plans
         self.planner = Planner(plans)
         self.rules_first = rules_first
+        self.plan_first = plan_first
         self.audit = audit
         self.tool_texts = dict(tool_texts or {})
         self.clean_notes = clean_notes
@@ -647,6 +651,9 @@ class _Run:
         self.director.by_rules = True
         by = "rules" if self.agent.plans else ""
         self.plan.set(plan.steps, by=by, after=plan.after, arguments=plan.arguments)
+        if self.agent.plan_first and self.request.viewer is not None and len(plan.steps) > 1:
+            self.free.clear()
+            self.plan.held = True
         self.calls.tell_plan()
 
     def _runs_alone(self, name: str) -> bool:
@@ -657,6 +664,7 @@ class _Run:
         if edit.kind == "hold":
             self.free.clear()
         elif edit.kind == "go":
+            self.plan.held = False
             self.free.set()
         elif edit.kind == "change":
             self._change_argument(edit)

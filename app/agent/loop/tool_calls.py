@@ -357,6 +357,7 @@ class ToolCalls:
             self.emitter.emit(
                 PlanUpdated,
                 steps=steps,
+                held=plan.held,
                 overrides=list(plan.overrides),
                 goal=plan.goal,
                 goal_why=plan.goal_why,

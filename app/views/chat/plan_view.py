@@ -158,6 +158,8 @@ class PlanView(QWidget):
             self._edit(PlanEdit("change", index, tool, argument, value))
 
     def show_plan(self, event: PlanUpdated) -> None:
+        if self._event is None and event.held and self._edit is not None:
+            self.editing = True  # it waits for the reader
         self._event = event
         reader = _Reader(event, self._texts, ended=self._ended)
         steps, changes = reader.steps(), reader.changes()

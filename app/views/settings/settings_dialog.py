@@ -376,6 +376,9 @@ class LimitsPage(SettingsPage):
             "sent. Otherwise the model is asked every question."
         )
         form.add_row(tr("Rules first"), self.rules_first, note=note)
+        self.plan_first = QCheckBox(tr("Show a plan of several steps before it begins"))
+        note = tr("You can change it or take steps out; it waits until you let it go on.")
+        form.add_row(tr("Plan first"), self.plan_first, note=note)
         self.column.addLayout(form)
         self.restore = push_button(
             tr("Restore defaults"), lambda: self.show_limits(LimitSettings())
@@ -386,13 +389,18 @@ class LimitsPage(SettingsPage):
 
     def limits(self) -> LimitSettings:
         numbers: dict[str, Any] = {name: field.value() for name, field in self.fields.items()}
-        return LimitSettings(**numbers, rules_first=self.rules_first.isChecked())
+        return LimitSettings(
+            **numbers,
+            rules_first=self.rules_first.isChecked(),
+            plan_first=self.plan_first.isChecked(),
+        )
 
     def show_limits(self, limits: LimitSettings) -> None:
         """Enter `limits` into the fields; they take effect once the settings are saved."""
         for name, field in self.fields.items():
             field.setValue(getattr(limits, name))
         self.rules_first.setChecked(limits.rules_first)
+        self.plan_first.setChecked(limits.plan_first)
 
 
 class AppearancePage(SettingsPage):
