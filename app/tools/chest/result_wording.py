@@ -635,6 +635,7 @@ def not_looked_for(answer: AnswerContext) -> list[str]:
             f"Tubes and lines, free air below the diaphragm, hila, calcification, {bones}, soft "
             "tissue: by no tool that ran."
         )
+    if whole or answer.kinds & {"disease", "heart_size"}:
         lines += _prior_open(answer)
     return lines
 
