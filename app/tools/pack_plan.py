@@ -518,6 +518,14 @@ class Spoken:
     beside: bool = False
 
     @property
+    def takes_back(self) -> bool:
+        """Whether a step is undone or done again, which is of no one image."""
+        return any(
+            call.arguments.get("command") in ("undo", "take back", "undo everything", "redo")
+            for call in self.calls
+        )
+
+    @property
     def decides(self) -> bool:
         """Whether a finding is accepted or rejected; where it is not there, that is told."""
         return any(call.arguments.get("action") in ("accept", "reject") for call in self.calls)

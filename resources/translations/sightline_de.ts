@@ -15775,6 +15775,11 @@
             <translation>Was bis dahin gefunden wurde, bleibt erhalten.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>what was said last made no step, or another came after it</source>
+            <translation>das zuletzt Gesagte war kein Schritt, oder es kam ein anderer danach</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>What would be sent; scroll with the arrow keys</source>
             <translation>Was gesendet würde; mit den Pfeiltasten blättern</translation>
@@ -16171,8 +16176,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>You can change it or take steps out; it waits until you let it go on.</source>
-            <translation>Sie können ihn ändern oder Schritte herausnehmen; er wartet, bis Sie ihn weiterlaufen lassen.</translation>
+            <source>You can change it or take steps out; it waits until you let it go on. Of the plans that rules make; a language model decides as it goes.</source>
+            <translation>Sie können ihn ändern oder Schritte herausnehmen; er wartet, bis Sie ihn weiterlaufen lassen. Gilt für Pläne nach Regeln; ein Sprachmodell entscheidet Schritt für Schritt.</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
@@ -17175,6 +17180,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/record/record_sections.py" />
             <source>{years} y</source>
             <translation>{years} J.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>“Undo” takes back the last step.</source>
+            <translation>„Rückgängig“ nimmt den letzten Schritt zurück.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewer_commands/view_commands.py" />

@@ -271,5 +271,5 @@ def test_steps_that_need_a_yes_are_asked_about_together_before_any_is_made(
     assert "Delete Right nodule?" in question
     assert "Delete Heart?" in question
     states = {one.finding.id: one.finding.state for one in room.workspace.annotations.all()}
-    assert (states["id-B"] is State.REJECTED) is agreed
+    assert states["id-B"] is State.REJECTED, "nobody is asked about what the user says plainly"
     assert ({"id-A", "id-C"} & states.keys() == set()) is agreed

@@ -16,6 +16,7 @@ from app.imaging.findings import Box, Finding, Provenance, State
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layout import LAYOUTS
+from tests.gui.test_viewer_commands import look
 from tests.gui.viewer_scenes import Room, loop
 
 pytestmark = pytest.mark.gui
@@ -650,3 +651,31 @@ def test_a_series_is_worked_on_where_it_is_shown(room: Room):
     room.ask("window 400 40 right and 1500 -600 left")
     windows = [one.display.window for one in layout.viewports]
     assert [(one.center, one.width) for one in windows if one] == [(-600, 1500), (40, 400)]
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_as_before_takes_back_only_what_was_said_last(room: Room):
+    room.ask("accept the heart")
+    room.ask("where is the heart?")
+    room.ask("invert")
+    room.ask("as before")
+    assert not look(room).display.invert
+    assert states(room)["id-A"] == "accepted"
+    room.ask("how large is the heart?")
+    room.ask("as before")
+    assert states(room)["id-A"] == "accepted"
+    room.ask("invert")
+    room.workspace.annotations.decide(["id-C"], State.REJECTED)  # by hand
+    room.ask("as before")
+    assert look(room).display.invert
+    assert states(room)["id-C"] == "rejected"
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_what_was_undone_is_not_done_again_by_what_may_mean_something_else(room: Room):
+    room.answer = True
+    room.ask("delete the heart")
+    room.ask("undo")
+    for text in ("bring it back", "show it again", "get it back", "back"):
+        room.ask(text)
+        assert "id-A" in states(room), text

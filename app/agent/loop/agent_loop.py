@@ -651,7 +651,9 @@ class _Run:
         self.director.by_rules = True
         by = "rules" if self.agent.plans else ""
         self.plan.set(plan.steps, by=by, after=plan.after, arguments=plan.arguments)
-        if self.agent.plan_first and self.request.viewer is not None and len(plan.steps) > 1:
+        made = self.director.intent.plan
+        runs = sum(not step.skip for step in made.steps) if isinstance(made, ToolPlan) else 0
+        if self.agent.plan_first and self.request.viewer is not None and runs > 1:
             self.free.clear()
             self.plan.held = True
         self.calls.tell_plan()

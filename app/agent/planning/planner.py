@@ -199,7 +199,9 @@ class Planner:
             "viewport" in scene.tools[c.tool].parameters["properties"] for c in spoken.calls
         )
         moves = any({"layout", "what"} & call.arguments.keys() for call in spoken.calls)
-        if not spoken.calls or spoken.rest or spoken.decides or moves or not (there and alike):
+        if spoken.decides or spoken.takes_back or spoken.rest or not spoken.calls:
+            return None
+        if moves or not (there and alike):
             return None
         calls = tuple(
             replace(call, arguments={**call.arguments, "viewport": there}) for call in spoken.calls

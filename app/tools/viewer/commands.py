@@ -81,6 +81,7 @@ COMMANDS: dict[str, str] = {
     "original of edited findings": "review.originals",
     "keyboard and mouse": "shortcuts",
     "undo": "undo",
+    "take back": "undo",
     "undo everything": "undo",
     "redo": "redo",
     "open files": "open_files",
@@ -107,6 +108,7 @@ TEXTS = {"show image texts": "all", "hide names": "no names", "hide image texts"
 
 ASKED = (
     "undo",
+    "take back",
     "undo everything",
     "redo",
     "open files",
@@ -128,7 +130,7 @@ ASKED = (
 )
 """Commands that write, send, close or take back: a language model's are asked about."""
 
-UNDOING = ("undo", "undo everything", "redo")
+UNDOING = ("undo", "take back", "undo everything", "redo")
 """Commands for the steps on the undo stack."""
 
 REPEATED = ("undo", "redo", "rotate", "zoom", "next", "previous", "faster", "slower")

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from app.tools.finding_names import known_words, side_of, words_of
 from app.tools.pack_plan import Earlier, Spoken, SpokenCall
 from app.tools.text_classifier import folded
 from app.tools.viewer import tools as named
+from app.tools.viewer.commands import UNDOING
 from app.tools.viewer.reading import (
     UNDECIDED,
     known_names,
@@ -31,16 +33,16 @@ _NO = re.compile(
     r"|ich meinte|not that(?: one)?|nicht (?:den|die|das))\b[ ,]*)+"
 )
 _AND = re.compile(
-    r"^(?:(?:and|und|now|jetzt|then|dann|ok(?:ay)?|also|auch|so|next|noch"
+    r"^(?:(?:and|und|now|jetzt|then|dann|ok(?:ay)?|also(?= (?:the|both)\b)|auch|so|next|noch"
     r"|(?:do )?(?:the )?same (?:for|with|to|on)|dasselbe (?:mit|fuer|bei)"
     r"|das gleiche (?:mit|fuer|bei))\b[ ,]*)+"
 )
 _ALSO = re.compile(
-    r"(?:and|und|also|auch|(?:do )?(?:the )?same (?:for|with)"
-    r"|dasselbe (?:mit|fuer|bei))\b"
-    r"(?! (?:now|then|jetzt|dann|what|how|was)\b)"
+    r"^(?:and also|and|und auch|und|also(?= (?:the|both)\b)|auch|(?:do )?(?:the )?same (?:for|with)"
+    r"|dasselbe (?:mit|fuer|bei))\b(?! der\b) "
 )
 """Beginnings of what goes on from a decision; "now the effusion" may only go there."""
+_ADDS = re.compile(r"[ ,]+(?:too|as well|also|auch)$")
 _ONLY = re.compile(r"^(?:only|just|nur)\b ")
 _TOO = re.compile(r"(?:[ ,]+(?:too|as well|also|auch|noch|dazu))+$")
 _PLEASE = re.compile(
@@ -60,7 +62,7 @@ _PLACED = re.compile(r"(?:to|on|in|at|onto|into|zu[mr]?|auf|aufs|im|ins|beim?|na
 _NEXT = re.compile(r"(?:(?:the|der|die|das|den|zum|to the) )?(?:next|naechste[nrs]?)(?: one)?")
 _NUMBER = re.compile(r"(?:(?:to|slice|image|frame|auf|schicht|bild) )?(?P<number>\d{1,4})")
 _MORE = re.compile(
-    r"(?:(?:a (?:little )?(?:bit|little|touch|tad)|even|still|some|noch|etwas"
+    r"(?:(?:(?:a )?(?:little )?(?:bit|little|touch|tad)|even|still|some|noch|etwas"
     r"|ein (?:bisschen|wenig)|viel|much|lots?) )*(?:more|mehr)"
     r"|(?:and |und )?(?:again|once more|one more(?: time)?|same again|noch einen"
     r"|(?:noch (?:ein)?mal um|another|noch) 90(?: ?°| degrees| grad)?"
@@ -96,7 +98,8 @@ _BACK_ON = re.compile(
     r"(?: (?:two|three|four|zwei|drei|vier|all))? )?"
     r"(?:(?:back|wieder)"
     r"(?: (?:on|in|an|ein|her|da|rein|up|please|einblenden|anzeigen|zeigen|zurueck))?"
-    r"|(?:on|in|an|ein|einblenden|anzeigen|her|zurueck)(?: (?:again|wieder))|again|zurueckholen)"
+    r"|(?:on|in|an|ein|einblenden|anzeigen|her|zurueck)(?: (?:again|wieder))|zurueckholen"
+    r"|(?<=\w )again)"
 )
 _WAS_BETTER = re.compile(
     r"(?P<said>.+?) (?:was|were|war|waren|is|ist|sieht|looked)(?: (?:much|viel|doch))?"
@@ -108,6 +111,14 @@ _OTHER_WAY = re.compile(
 _SECOND = re.compile(
     r"(?:one |1 |eine[nrs]? )?(?:on |at |auf )?(?:the |den |dem )?(?:second|other|zweiten|anderen)"
     r"(?: one)?"
+)
+_BACK = re.compile(r"(?:wieder )?(?:back|zurueck|wieder)(?: (?:again|please))?")
+_REDO = re.compile(
+    r"(?:(?:put|bring) )?(?:that last one|the last one|one of (?:them|those)|that step) back"
+    r"|(?:wieder )?einen(?: davon)? wieder(?: ?her(?:stellen)?)?"
+)
+_OTHERS = re.compile(
+    r"(?:all )?(?:the )?(?:others?|rest|other ones)|(?:die |alle )*anderen|(?:der |den )?rest"
 )
 _OFF_AGAIN = re.compile(
     r"(?:(?:turn|switch|take|hide|blend)\w* )?(?:(?:it|them|that|those|these|sie|ihn|es|das|die) )?"
@@ -161,6 +172,9 @@ def read_on(text: str, before: Sequence[Earlier], one_image: bool) -> Spoken | N
     asks = said.endswith("?")
     said = said.strip(" ?.!")
     call = next(reversed(_calls(before, one_image)), None)
+    decided = call is not None and call.arguments.get("action") in _DECIDES
+    if decided and _OTHERS.fullmatch(_TOO.sub("", _ALSO.sub("", said))):
+        return Spoken((), told=UNDECIDED)
     if _BACK_TO_SLICE.fullmatch(_PLEASE.sub("", said)):
         return Spoken((SpokenCall(named.GO_TO, {"place": "back"}),))
     calls = _returned(said, before, call, one_image)
@@ -175,14 +189,19 @@ def read_on(text: str, before: Sequence[Earlier], one_image: bool) -> Spoken | N
     if not calls:
         return None
     decides = any(one.arguments.get("action") in _DECIDES for one in calls)
-    if decides and (asks or _NO.match(said) or _ONLY.match(said)):
+    trails = text.rstrip().endswith(("...", "…"))
+    if decides and (asks or trails or _NO.match(said) or _ONLY.match(said)):
         return Spoken((), told=UNDECIDED)
     return Spoken(calls)
 
 
 def _calls(before: Sequence[Earlier], one_image: bool) -> tuple[SpokenCall, ...]:
     """Return the commands of the last of several texts."""
-    texts = before[-_LAST:]
+    return _calls_of(tuple(before[-_LAST:]), one_image)
+
+
+@lru_cache(maxsize=64)
+def _calls_of(texts: tuple[Earlier, ...], one_image: bool) -> tuple[SpokenCall, ...]:
     if not texts:
         return ()
     text = texts[-1].text
@@ -202,11 +221,18 @@ def _returned(
         placed = call.tool == named.SHOW and "viewport" in call.arguments
         if placed or call.arguments.get("layout") == "swap":
             return (SpokenCall(named.LAYOUT, {"layout": "swap"}),)
-    if call is not None and _AS_BEFORE.fullmatch(bare):
-        return _reversed(call) or (SpokenCall(named.COMMAND, {"command": "undo"}),)
-    back, off = _BACK_ON.fullmatch(bare), _OFF_AGAIN.fullmatch(bare)
-    if not (back or off):
+    if call is None:
         return None
+    if call.arguments.get("command") == "undo" and _REDO.fullmatch(bare):
+        return (SpokenCall(named.COMMAND, {"command": "redo"}),)
+    deleted = call.arguments.get("action") == "delete" and not before[-1].failed
+    if _AS_BEFORE.fullmatch(bare) or (deleted and _BACK_ON.fullmatch(bare)):
+        return _reversed(call) or (SpokenCall(named.COMMAND, {"command": "take back"}),)
+    if _BACK.fullmatch(bare) and call.tool == named.GO_TO:
+        return (SpokenCall(named.GO_TO, {"place": "back"}),)
+    back, off = _BACK_ON.fullmatch(bare), _OFF_AGAIN.fullmatch(bare)
+    if not (back or off) or call.arguments.get("command") in UNDOING:
+        return None  # what was undone is back already
     several = _SEVERAL.search(bare) is not None
     found: tuple[SpokenCall, ...] = ()
     for count in range(len(before), 0, -1):
@@ -215,7 +241,8 @@ def _returned(
         if found and not switched:
             break
         found = (*switched, *(one for one in found if one not in switched))
-        if (found and not several) or (not found and len(before) - count >= _BETWEEN):
+        between = 0 if _BACK.fullmatch(bare) else _BETWEEN
+        if (found and not several) or (not found and len(before) - count >= between):
             break
     return found or None
 
@@ -246,8 +273,6 @@ def _switched(call: SpokenCall, *, on: bool) -> SpokenCall | None:
             return replace(call, arguments={"action": "show", "which": "all"}, names=())
         return replace(call, arguments={**call.arguments, "action": "show" if on else "hide"})
     command = str(call.arguments.get("command", ""))
-    if on and command == "undo":
-        return replace(call, arguments={"command": "redo"})
     instead = (_TAKES_AWAY if on else _BRINGS).get(command)
     return replace(call, arguments={**call.arguments, "command": instead}) if instead else None
 
@@ -294,14 +319,15 @@ def _with_another(
     said = _POLITE.sub("", said)
     corrects = _NO.match(said) is not None
     rest = _NO.sub("", said)
-    more = _ALSO if call.arguments.get("action") in _DECIDES else _AND
-    goes_on = more.match(rest) is not None or _TOO.search(rest) is not None
-    rest = _AND.sub("", rest)
+    decides = call.arguments.get("action") in _DECIDES
+    more = _ALSO if decides else _AND
+    goes_on = more.match(rest) is not None or (_ADDS if decides else _TOO).search(rest) is not None
+    rest = more.sub("", rest)
     only = _ONLY.match(rest) is not None
     rest = _TOO.sub("", _ONLY.sub("", rest))
     arguments = call.arguments
     side = _SIDE.fullmatch(rest)
-    bare = side is not None and arguments.get("action") not in _DECIDES
+    bare = side is not None and not decides
     if not (corrects or goes_on or failed or only or bare):
         return None
     if call.tool == named.MARK and arguments.get("at") == "first" and _SECOND.fullmatch(rest):
@@ -325,6 +351,9 @@ def _with_another(
         return None
     other = replace(call, arguments={**arguments, key: name}, names=(name,))
     action = arguments.get("action")
+    if action == "only" and not (corrects or only) and call.names:
+        both = (*call.names, name)
+        return (replace(call, arguments={**arguments, key: " and ".join(both)}, names=both),)
     if (corrects or only) and action == "hide":
         return (replace(call, arguments={**arguments, "action": "show"}), other)
     return (other,)

@@ -377,7 +377,10 @@ class LimitsPage(SettingsPage):
         )
         form.add_row(tr("Rules first"), self.rules_first, note=note)
         self.plan_first = QCheckBox(tr("Show a plan of several steps before it begins"))
-        note = tr("You can change it or take steps out; it waits until you let it go on.")
+        note = tr(
+            "You can change it or take steps out; it waits until you let it go on. Of the plans "
+            "that rules make; a language model decides as it goes."
+        )
         form.add_row(tr("Plan first"), self.plan_first, note=note)
         self.column.addLayout(form)
         self.restore = push_button(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +20,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.errors import Cancelled, SightlineError, unexpected
 from app.log import get_logger
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer, ViewPicture
+from app.tools.finding_names import HERE, SELECTED
 from app.tools.result_wording import UNCHANGED
 from app.tools.viewer import reading
 from app.tools.viewer import tools as named
@@ -100,6 +101,20 @@ class _Asked:
         return (self.command, self.arguments) == (other.command, other.arguments)
 
 
+@dataclass(slots=True)
+class _Plan:
+    """The commands of a message or plan that are still to come, and what the user said of them."""
+
+    ahead: list[tuple[str, JsonDict]]
+    answers: list[_Asked] = field(default_factory=list[_Asked])
+
+
+def _depends(arguments: JsonDict) -> bool:
+    """Return whether what a command is about may be changed by one before it."""
+    which = str(arguments.get("which", ""))
+    return which in (*SELECTED, *HERE) or arguments.get("command") in UNDOING
+
+
 class ViewerCommands(QObject):
     """The window as the assistant's tools work it; implements `tools.api.Viewer`.
 
@@ -114,8 +129,12 @@ class ViewerCommands(QObject):
         self._workspace = window.workspace
         self._runs: dict[str, set[str]] = {}
         """The studies that each run has brought into view."""
-        self._answers: dict[str, list[_Asked]] = {}
-        """What the user said in each run of steps that are still to come."""
+        self._plans: dict[str, _Plan] = {}
+        """The message or plan at hand of each run."""
+        self._tops: dict[str, Command | None] = {}
+        """The last step on the undo stack before each run."""
+        self._last_step: Command | None = None
+        """What the last run made, if it was a step of undo."""
         self._closed = False
         window.closing.connect(self._close)
         self.shown = ShownState(window)
@@ -151,9 +170,10 @@ class ViewerCommands(QObject):
                 title = tr("Allow these {count} steps?").format(count=len(titles))
                 detail = "\n".join((tr("The assistant wants to do this:"), *titles))
             given = context.confirm(title, detail)
-            later = (one for one in asked if (one.command, one.arguments) != (command, exact))
-            self._answers[context.run_id] += [replace(one, granted=given) for one in later]
-            if not given:
+            own = asked[0].is_for(_Asked("", command, exact))
+            later = asked[1:] if own else asked
+            self._plans[context.run_id].answers += [replace(one, granted=given) for one in later]
+            if own and not given:
                 raise ToolFailed(_UNWANTED)
         return self._answer(context, partial(self._begin, command, exact, context))
 
@@ -194,32 +214,35 @@ class ViewerCommands(QObject):
     ) -> tuple[JsonDict, list[_Asked]]:
         """Return what a command does exactly, and what the user is asked before.
 
-        Steps of the same plan that will be asked about are asked about now, all at once; what
-        cannot be said yet, since it depends on the steps before, is asked about when it comes.
+        At the first command of a message or plan the user is asked about all of its steps that
+        need a yes, at once. What cannot be said yet, since a step between may change it ("it",
+        undo), is asked about when it comes.
 
         Raises:
             ToolFailed: The user has said no to this.
         """
         title, exact = self._question(command, arguments, context)
-        answers = self._answers.setdefault(context.run_id, [])
-        asked: list[_Asked] = []
-        if title:
-            own = _Asked(title, command, exact)
-            answer = next((one for one in answers if one.is_for(own)), None)
-            if answer is None:
-                asked.append(own)
-            else:
-                answers.remove(answer)  # it is for one call
-                if not answer.granted:
-                    raise ToolFailed(_UNWANTED)
-        for later, said in context.ahead:
-            if later not in self._do:
+        own = _Asked(title, command, exact)
+        plan = self._plans.get(context.run_id)
+        ahead = [(name, dict(said)) for name, said in context.ahead if name in self._do]
+        here = (command, arguments)
+        if plan is not None and all(one in plan.ahead for one in (here, *ahead)):
+            plan.ahead.remove(here)
+            answer = next((one for one in plan.answers if one.is_for(own)), None)
+            if not title or answer is None:
+                return exact, [own] if title else []
+            plan.answers.remove(answer)  # it is for one call
+            if not answer.granted:
+                raise ToolFailed(_UNWANTED)
+            return exact, []
+        self._plans[context.run_id] = _Plan([*ahead])
+        asked = [own] if title else []
+        for name, said in ahead:
+            if _depends(said):
                 continue
             with suppress(SightlineError):
-                title, then = self._question(later, dict(said), context)
-                one = _Asked(title, later, then)
-                if title and not any(other.is_for(one) for other in answers):
-                    asked.append(one)
+                later, then = self._question(name, said, context)
+                asked += [_Asked(later, name, then)] if later else []
         return exact, asked
 
     def _question(
@@ -270,6 +293,15 @@ class ViewerCommands(QObject):
             said = "What is shown." if context.model is not None else self.shown.sentences()
             answer.set_result(ViewerAnswer(said, self.shown.state(self._mine(context))))
             return
+        commands = self._workspace.commands
+        if arguments.get("command") == "take back" and (
+            self._last_step is None or self._last_step is not commands.undo_step
+        ):
+            raise ToolFailed(
+                "what was said last made no step, or another came after it",
+                remedy="“Undo” takes back the last step.",
+            )
+        self._tops.setdefault(context.run_id, commands.undo_step)
         if "about" in arguments and arguments["about"] != self._about(arguments["command"]):
             raise ToolFailed("something else was done meanwhile", remedy="Ask again.")
         before, told, seen = self._view(), self.shown.told(), self._studies_shown()
@@ -380,10 +412,13 @@ class ViewerCommands(QObject):
 
     def end_run(self, run_id: str) -> None:
         """Join what a run did to one step: its commands, and the findings of its tools."""
+        top = self._workspace.commands.undo_step
+        made = run_id in self._tops and self._tops.pop(run_id) is not top
         self._runs.pop(run_id, None)
-        self._answers.pop(run_id, None)
+        self._plans.pop(run_id, None)
         self.shown.end_run()
         self._workspace.commands.join_run(run_id, tr("What the assistant did"))
+        self._last_step = self._workspace.commands.undo_step if made else None
 
     def _when_shown(self, then: Callable[[], object], left: float = _LONGEST_S) -> None:
         """Call a function once nothing that is visible waits for pixels."""
