@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pydicom
 import pytest
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.agent.events import ToolStarted
-from app.imaging.findings import Box, Finding, Provenance, State
+from app.imaging.findings import Box, Finding, Mask, Provenance, State
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layout import LAYOUTS
@@ -679,3 +680,15 @@ def test_what_was_undone_is_not_done_again_by_what_may_mean_something_else(room:
     for text in ("bring it back", "show it again", "get it back", "back"):
         room.ask(text)
         assert "id-A" in states(room), text
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_the_mean_of_a_finding_is_told_in_hu(room: Room):
+    room.ask("what is the mean HU of the heart?")
+    region = room.findings["C"].geometry
+    assert isinstance(region, Mask)
+    stored = pydicom.dcmread(room.folder / "2-019.dcm")  # of the file itself, rescaled by hand
+    values = stored.pixel_array[region.pixels].astype(float) - 1024
+    assert f"Mean {values.mean():.1f} HU, SD {values.std(ddof=1):.1f}" in room.said
+    room.ask("how big is the nodule?")  # on another slice of the same series
+    assert "24.0 × 24.0 mm" in room.said

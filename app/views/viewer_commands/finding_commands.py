@@ -38,7 +38,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.translation import tr
 from app.views.viewer_commands.shown import MOST_FINDINGS, ShownState, shown_canvas
 from app.views.viewports.viewport_frame import ViewportFrame
-from app.workspace import drawing, editing
+from app.workspace import drawing, editing, region_statistics
 from app.workspace.annotations import Command
 from app.workspace.viewport import REFORMAT
 
@@ -584,10 +584,23 @@ class FindingCommands:
         shown, box = self._window.canvas.scaled_frame, Box(*area)
         if shown is None or not (shown.shows(finding.image) or self._is_spaced_alike(finding)):
             return [f"{box.x1 - box.x0:.0f} × {box.y1 - box.y0:.0f} px across"]
+        mean = self._mean(finding)
         across = f"{drawing.size_text(shown, box).partition(';')[0]} across"
         if not isinstance(shape, Mask | Polygon):
-            return [across]
-        return [across, drawing.area_text(shown, shape).capitalize()]
+            return [across, *mean]
+        return [across, drawing.area_text(shown, shape).capitalize(), *mean]
+
+    def _mean(self, finding: Finding) -> list[str]:
+        """Return the mean of what is measured in a region of the shown image, in HU or the like."""
+        frame, region = self._window.canvas.frame, region_statistics.region_of(finding)
+        if frame is None or region is None or not frame.shows(finding.image):
+            return []
+        read = region_statistics.region_values(frame, region)
+        found = region_statistics.statistics(*read) if read is not None else None
+        own = (region_statistics.STORED_UNITS, region_statistics.RESCALED_UNITS)
+        if found is None or found.units in own:
+            return []
+        return [f"Mean {found.mean:.1f} {found.units}, SD {found.deviation:.1f}"]
 
     def _is_spaced_alike(self, finding: Finding) -> bool:
         """Return whether a finding's image has the pixels of the shown one, of the same series."""
