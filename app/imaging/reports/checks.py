@@ -907,7 +907,11 @@ def _additions(
 _BESIDES = re.compile(
     r"\b(?:with|mit|and (?:an?|the)|und (?:ein\w*|de[rn]|die|das))\b", re.IGNORECASE
 )
-_DOUBT = re.compile(r"\b(?:no doubt|not only|not just|kein\w* zweifel|nicht nur)\b", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\b(?:(?:no|without) doubt|not (?:only|just|unlikely)|nicht (?:nur|unwahrscheinlich)"
+    r"|(?:kein\w*|ohne) zweifel)\b",
+    re.IGNORECASE,
+)
 _NORMAL_BEFORE = re.compile(
     rf"(?<!not )(?<!no )(?<!nicht )\b{_NORMALLY}(?: \w+)?\s*$", re.IGNORECASE
 )
@@ -927,7 +931,7 @@ def _is_denied(match: re.Match[str], text: str) -> bool:
     before = _CLAUSE.split(text[: match.start()])[-1]
     after = _CLAUSE.split(text[match.end() :])[0]
     before = _BESIDES.split(before)[-1]
-    if _DOUBT.search(before):
+    if _DOUBT.search(before + match[0] + after):
         return False
     normal = _NORMAL_BEFORE.search(before) or _NORMAL_AFTER.match(after)
     if normal and added_places(match[0], ""):

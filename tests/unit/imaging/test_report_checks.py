@@ -123,6 +123,7 @@ PLAIN = tool_finding("Nodule")
         ("Left effusion, no pneumothorax but a rib fracture.", EFFUSION, "rib, fracture"),
         ("Left effusion without pneumothorax and a fracture.", EFFUSION, "fracture"),
         ("Left effusion, no doubt cancer.", EFFUSION, "cancer"),
+        ("Left effusion, pneumonia not unlikely.", EFFUSION, "pneumonia"),
         ("Left pleural effusion, two rib fractures.", EFFUSION, "two, rib, fractures"),
         ("Left pleural effusion; the heart is not normal.", EFFUSION, "heart"),
         ("Large right nodule.", NODULE, "Large"),
