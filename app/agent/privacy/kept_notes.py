@@ -14,7 +14,8 @@ from app.records.types import Records
 from app.tools.memory import as_note, without_somebody
 
 _HAS = re.compile(
-    r"\b(?:has|had|(?:they|we) have|suffer\w*|shows|showed|hat|hatte|zeigte?|leidet|litt"
+    r"\b(?:has|had|(?:they|we) have(?! (?:many|few|no|only|patients)\b)|suffer\w*"
+    r"|shows|showed|hat|hatte|zeigte?|leidet|litt"
     r"|(?P<is>is|was|ist|war))\b(?P<what>(?:\W+(?!(?:for|in|on|to|about|für|im|zum?)\b)\w+){1,4})",
     re.IGNORECASE,
 )
@@ -31,6 +32,39 @@ _WISH = re.compile(  # what is to be done, or when it holds
     r"|mention\w*|marked|written|abbreviat\w*|above|below|over|under|section|every|each|any"
     r"|counts?|genannt|heißt|heißen|bezeichnet|beschrieben|angegeben|gemessen|gezeigt|erwähnt"
     r"|geschrieben|abgekürzt|über|unter|oberhalb|unterhalb|jede[rnms]?|zählt|gilt|gelten)\b",
+    re.IGNORECASE,
+)
+_TELL = re.compile(  # what a report is to say of a finding is a statement, too
+    r"\W*(?:(?:always|please|immer|bitte)\s)*(?:(?:say|write|state|remember|note|tell\s(?!the\b)\w+"
+    r"|schreib\w?|sag\w?|notier\w?|merk\w?\sdir)\b,?(?:\s(?:that|dass))?"
+    r"|(?:report|mention|berichte?|erwähne?),?\s(?:that|dass))\s(?=\w)",
+    re.IGNORECASE,
+)
+_CALL = re.compile(  # "Call the left nodule a granuloma", "Mention the 8 mm nodule"
+    r"\W*(?:always\s|immer\s)?(?:(?:call|nenne?)\s(?:the|this|that|den|die|das)\s.*\s(?:an?|eine?n?)\s\w"
+    r"|(?:mention|erwähne?)\s(?:the|den|die|das)\s\d+(?:[.,]\d+)?\s?(?:mm|cm)\b)",
+    re.IGNORECASE,
+)
+_IN_PROGRAM = (  # what the program, a report or a language has
+    r"(?:lists?|templates?|tables?|colou?rs?|box(?:es)?|masks?|outlines?|words?|terms?|thresholds?"
+    r"|cut-?offs?|headings?|points?|items?|liste|vorlage|tabelle|farbe|rahmen|maske|umriss"
+    r"|wort|begriff|schwelle|grenzwert|überschrift|punkt)"
+)
+_COLOUR = (
+    r"(?:red|green|blue|yellow|orange|purple|violet|pink|cyan|magenta|rot|grün|blau|gelb|lila"
+    r"|violett|türkis)"
+)
+_PREFERENCE = re.compile(
+    rf"^\W*(?:(?:the|our|my|this|der|die|das|unsere?|meine?|there is an?|es gibt eine?)\s)?"
+    rf"(?:(?!{_VERB.pattern})[\w-]+\s){{0,2}}{_IN_PROGRAM}\b"
+    rf"|\b(?:is|are|ist|sind)\s(?:the|our|my|der|die|das|unser|mein)\s(?:\w+\s)?{_IN_PROGRAM}\b"
+    rf"|\b(?:is|are|be|ist|sind)\s(?:\w+\s)?{_COLOUR}\W*(?:$|,|and\b|und\b)"
+    r"|^\W*(?:an?|eine?)\s(?:(?!left|right|link|recht)\w+\s){1,2}(?:is|ist)\s"
+    r"(?:larger|smaller|bigger|more|less|größer|kleiner|mehr|weniger)\s(?:than|als)\s\d"
+    r"|\b(?:left|leave|stays?|kept|keep) out\b|\bneeds? no\b|\bnot need\b"
+    r"|\b(?:of|no|little) interest\b|\b(?:not |un)?interesting\b|\birrelevant|\buninteressant"
+    r"|\b(?:un)?(?:important|wichtig)|\b(?:my topic|mein thema)\b"
+    r"|\bgehör(?:t|en) (?:nicht )?(?:in|an|unter|zu)\b|\bke?inen? grund\b|\bzu erwähnen\b",
     re.IGNORECASE,
 )
 _WHERE = re.compile(r"(?:in|of|on|at|near|im|am|an|auf|bei|von)\b", re.IGNORECASE)
@@ -58,6 +92,52 @@ _BARE = re.compile(  # "Benign nodule in segment 6"
     re.IGNORECASE,
 )
 _ORDER = re.compile(r"\b(?:first|last|before|then|zuerst|zuletzt|dann|vor|in (?:mm|cm|ml))\b", re.I)
+_OFTEN = r"(?:(?:always|often|still|also|now|never|immer|oft|noch|auch|jetzt|nie)\s)?"
+_DOES = (  # "smokes", "refused"; not "patient names", "the patient comes first"
+    r"(?!(?:address|base|cent[er]{2}|coordinat|detail|dose|focus|folder|group|imag|initial|letter|list"
+    r"|name|note|position|record|relate|report|result|setting|status|film|stud|comes|goes|stays)\w*)"
+    r"(?:\w{2,}(?:[^s\W]s|ed)|can|will|must|took|got|went|came|fell)\b"
+)
+_TUT = (  # "raucht", "nimmt"
+    r"(?:(?!(?:mit|nicht|wird|steht|heißt|kommt|liegt|bleibt|gehört|erscheint|sollt|chart|list"
+    r"|height|weight|consent|text|print|report|comfort)\b)(?:\w{2,}t|kann|will|muss|nahm))\b"
+)
+_PERSON = re.compile(
+    r"\b(?:he|she)\s(?!or\b)\w+"
+    rf"|^\W*(?:(?:dass|weil)\s)?(?:er|sie)\s{_OFTEN}{_TUT}"
+    r"|^\W*(?:seine?|ihre?)\s(?!antwort|bericht|text|befund|stil|form|sprache|vorschl)\w+"
+    r"\s(?:ist|war|hat|hatte|wurde)\b"
+    r"|^\W*(?:(?:the|our|my|that|dass|der|die|mein\w?|unser\w?)\s){0,2}"
+    rf"(?:(?:patient|lady|woman|man)\s{_OFTEN}{_DOES}|(?:patient(?:in)?|frau|mann|dame)\s{_OFTEN}{_TUT})"
+    r"|\bpatient['’]s\s(?:wife|husband|daughter|son|mother|father|doctor)\b",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(  # "COPD since 2010", "Bypass in 2018"
+    r"^(?!.*\b(?:we|our|i|my|wir|unser\w*|ich|mein\w*)\b)\W*(?:[\w-]+\s){1,4}(?:since|seit)\s"
+    r"(?:(?:19|20)\d\d\b|(?:last|letzte\w)\s|(?-i:[A-ZÄÖÜ][a-zäöü]+)\b)"
+    r"|^\W*(?:[\w-]+\s){1,2}(?:in|im)\s(?:19|20)\d\d\W*$",
+    re.IGNORECASE,
+)
+_HISTORY = re.compile(  # an illness, a drug or an operation of somebody, in few words
+    r"^\W*(?:(?:known|ex|heavy|bekannte\w?|starker?)[\s-])?(?:non-?)?(?:smoker|(?:nicht)?raucher(?:in)?)"
+    r"(?:\W*$|,|\s(?:since|for|with|seit|mit|\d))"
+    r"|\bpack[- ]?years?\b|\b\d+\spy\b|^\W*(?:allergic to|allergisch (?:auf|gegen))\b"
+    r"|^\W*(?:(?:known|contrast|iodine|penicillin|latex|bekannte)\s)*\w*allerg(?:y|ie)"
+    r"(?:\s(?:known|bekannt))?\W*$"
+    r"|^\W*(?:zustand nach|status post|s/p|history of (?!(?:the|illness|present|disease)\b))"
+    r"|\b(?:biops|histolog|cytolog|zytolog)\w*\W+(?:(?:was|is|war|ist)\W+)?(?:positiv|negativ|benign"
+    r"|malign|gutartig|bösartig|adeno|\w*carcino|\w*karzino)"
+    r"|\b(?:creatinine|kreatinin|e?gfr|inr|crp)\W{1,3}(?:(?:is|was|ist|war)\s)?\d",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(r"\bz\.\s?n\.(?:\s\w+)*", re.IGNORECASE)  # "Z.n. Bypass"
+_KNOWN = re.compile(r"\W*(?:known|bekannte\w?)\s\w+\W*", re.IGNORECASE)
+_YESTERDAY = re.compile(r"\b(?:yesterday(?!['’])|gestern)\b", re.IGNORECASE)
+_IT_IS = re.compile(
+    r"\W*(?:this|that|it|das|dies|es)\s(?P<is>is|was|ist|war)\s(?:an?\s|eine?\s)?(?:\w+\s)?",
+    re.IGNORECASE,
+)
+_HERD = re.compile(r"\bherd(?:e[sn]?)?\b", re.IGNORECASE)
 REFUSED = (
     "It seems to be about a patient or what an image shows, and nothing about patients is kept. "
     "A note may say how you want things done. Without that it is: “{}”"
@@ -85,6 +165,7 @@ def without_patients(
     asked = Message(role="user", identifiers=sorted(found), texts=list(texts))
     plain = as_note(unicodedata.normalize("NFKC", text))
     left = without_somebody(Redactor([asked]).text(plain), REMOVED)
+    left = _AFTER.sub(REMOVED, left)
     left = _HAS.sub(lambda found: REMOVED if _tells_of_somebody(found) else found[0], left)
     left = _STATEMENT.sub(lambda found: REMOVED if _tells_a_finding(found[0]) else found[0], left)
     return text if left == plain else left
@@ -99,13 +180,26 @@ def _tells_of_somebody(found: re.Match[str]) -> bool:
 
 
 def _tells_a_finding(text: str) -> bool:
-    """Return whether a sentence says what a finding is like ("the nodule is benign"), no wish."""
+    """Return whether a sentence says what a finding or a person is like, and no wish or rule."""
     said = _QUOTED.sub(" ", text)
-    fact, verb, order = (one.search(said) for one in (_FACT, _VERB, _ORDER))
-    if _RULE.search(said) or _WISH.search(said) or (order and not (fact and verb)):
+    if _RULE.search(said):
         return False
-    places = [*findings_in(said)]
-    if places and _THERE.search(said):
+    if _PERSON.search(said) or _HISTORY.search(said):
+        return True
+    if told := _TELL.match(said):
+        rest = said[told.end() :]
+        return _VERB.search(rest) is not None and _tells_a_finding(rest)
+    places = [*findings_in(said), *(one.start() for one in _HERD.finditer(said))]
+    if places and _CALL.match(said) and _FACT.search(said):
+        return True
+    fact, verb, order = (one.search(said) for one in (_FACT, _VERB, _ORDER))
+    if _WISH.search(said) or _PREFERENCE.search(said) or (order and not (fact and verb)):
+        return False
+    if _SINCE.search(said) or (places and any(one.search(said) for one in (_THERE, _YESTERDAY))):
+        return True
+    if places and _KNOWN.fullmatch(said):
+        return True
+    if (one := _IT_IS.match(said)) and any(one.end("is") <= at <= one.end() for at in places):
         return True
     if not verb:
         bare = bool(places) and _BARE.fullmatch(said, 0, min(places)) is not None

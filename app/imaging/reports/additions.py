@@ -16,7 +16,8 @@ from app.paths import shipped_table
 _WORD = re.compile(r"[^\W\d_]+")
 _LEVEL = re.compile(r"\b(?:[CLS]\d{1,2}|T(?:[3-9]|1[0-2])|[BHL]WK\s?\d{1,2})\b")
 """A vertebra or a segment, such as T12; T1 and T2 are also kinds of MR images."""
-_THAN = re.compile(r"\s+than\b")  # "lower than"
+_NO_NAME = re.compile(r"\s+than\b|-(?:like|artig|ähnlich)")  # "lower than", "tumour-like"
+_END = re.compile(r"[.,;:()]")
 _MEASURED = re.compile(r"\d\s*(?:[mc]m|µm|px)\s*$")
 
 
@@ -44,13 +45,17 @@ def added_sizes(text: str, known: str) -> list[re.Match[str]]:
     ]
 
 
-def added_counts(text: str, counts: Collection[float]) -> list[re.Match[str]]:
-    """Return the numbers in words that are none of `counts`, as "two" and "several"."""
+def added_counts(text: str, known: str, counts: Collection[float]) -> list[re.Match[str]]:
+    """Return the numbers in words that are none of `counts`, as "two" and "several".
+
+    Those that count no finding or place ("two films were read") are left out.
+    """
     found: list[re.Match[str]] = []
-    words = [*_WORD.finditer(text)]
-    for place, match in enumerate(words):
-        word, after = match[0].lower(), words[place + 1][0] if place + 1 < len(words) else ""
-        if _pattern(_table()["counted_else"]).fullmatch(after):
+    for match in _WORD.finditer(text):
+        word, rest = match[0].lower(), _END.split(text[match.end() :])[0]
+        after = next(iter(_WORD.findall(rest)), "")
+        counted = not after or after in ("of", "davon") or tells_of_finding(rest, known)
+        if _pattern(_table()["counted_else"]).fullmatch(after) or not counted:
             continue
         names = (number for number, one in enumerate(_table()["counts"]) if word in one.split())
         value = next(names, None)
@@ -60,14 +65,38 @@ def added_counts(text: str, counts: Collection[float]) -> list[re.Match[str]]:
     return found
 
 
+def tells_of_finding(text: str, known: str) -> bool:
+    """Return whether one of the first words of a text names a finding or a place, or `known`."""
+    own = {one.lower()[:5] for one in _WORD.findall(known) if len(one) > 3}
+    return any(
+        word[:5] in own
+        or _groups("things", word)
+        or _groups("places", word)
+        or _pattern(_table()["findings"]).fullmatch(word)
+        for word in (one.lower() for one in _WORD.findall(text)[:4])
+    )
+
+
 def _added(kind: str, text: str, known: str) -> list[re.Match[str]]:
-    own = {group for match in _WORD.finditer(known) for group in _groups(kind, match[0].lower())}
+    words = [match[0].lower() for match in _WORD.finditer(known)]
+    own = {group for word in words for group in _groups(kind, word)}
     found: list[re.Match[str]] = []
     for match in _WORD.finditer(text):
         groups = _groups(kind, match[0].lower())
-        if groups and not groups & own and not _THAN.match(text, match.end()):
+        if not groups or groups & own or _is_said_by(match[0], words):
+            continue
+        if not _NO_NAME.match(text, match.end()):
             found.append(match)
     return found
+
+
+def _is_said_by(word: str, known: Collection[str]) -> bool:
+    """Return whether a finding's words say a word as well: an effusion is an opacity."""
+    pairs = (line.split("<") for line in _table()["also"].strip().splitlines())
+    return any(
+        _pattern(told).fullmatch(word) and any(map(_pattern(own).fullmatch, known))
+        for told, own in pairs
+    )
 
 
 @cache

@@ -19,6 +19,7 @@ from app.imaging.reports.additions import (
     added_places,
     added_sizes,
     added_things,
+    tells_of_finding,
 )
 from app.imaging.reports.report_draft import (
     COMPARISON,
@@ -100,7 +101,13 @@ class Check:
 
 _RIGHT = re.compile(r"\b(right\b|rechts\w*|rechte[rnms]?\b|rt\b|re\.(?!\w))", re.IGNORECASE)
 _LEFT = re.compile(r"\b(left\b|links\w*|linke[rnms]?\b|lt\b|li\.(?!\w))", re.IGNORECASE)
-_BOTH = re.compile(r"\b(bilateral\w*|both|beidseit\w*|beidseits|bds|beide[rnms]?)\b", re.IGNORECASE)
+_BOTH = re.compile(
+    r"\b(bilateral\w*|both|beidseit\w*|beidseits|bds|beide[rnms]?)\b"
+    r"(?! (?:the |der |den |die )?(?:views?|planes?|projections?|films?|images?|studies"
+    r"|radiographs?|series|readers?|ebenen|projektionen|aufnahmen|bilder\w?|studien|serien)\b)",
+    re.IGNORECASE,
+)
+"""Words for both sides; "both views" are none."""
 _BILATERAL = re.compile(
     r"\b(bilateral\w*|both (?:sides|lungs)|beidseit\w*|beide[rn]? (?:seiten|lungen))\b",
     re.IGNORECASE,
@@ -115,6 +122,14 @@ _AFTER = re.compile(
     r"\b(not (?:seen|present|visible|found|identified|demonstrated|detected|evident)|absent|"
     r"resolved|ruled out|excluded|unlikely|unwahrscheinlich|ausgeschlossen|"
     r"nicht (?:mehr )?(?:nachweisbar|abgrenzbar|sichtbar|vorhanden|erkennbar|zu sehen|gesehen))\b",
+    re.IGNORECASE,
+)
+_NORMALLY = (
+    r"(?:clear|free|normal|intact|unremarkable|frei|normal\w*|intakt|unauffällig\w*|regelrecht\w*)"
+)
+_IS_CLEAR = re.compile(
+    r"\b(?:right|left|rechte|linke)(?: (?:lung|side|hemithorax|lunge|seite))"
+    rf"(?: (?:is|are|remains|otherwise|ist|sonst|bleibt))* {_NORMALLY}\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[;:,]|\bbut\b|\baber\b|\bsondern\b", re.IGNORECASE)
@@ -293,7 +308,7 @@ def _sides(text: str) -> set[str]:
 
 def _side(sentence: Sentence, found: Collection[Finding]) -> Iterable[tuple[Fault, str, str]]:
     true = {side for one in found for side in sides_of(one)}
-    told = _sides(sentence.text)
+    told = _sides(_IS_CLEAR.sub(" ", sentence.text))
     if true and (wrong := told - true):
         yield Fault.SIDE, " + ".join(sorted(wrong)), " + ".join(sorted(true))
 
@@ -315,8 +330,11 @@ def _numbers(
         true = {pair[0 if series else 1] for pair in places if pair}
         if true and int(match[2]) not in true:
             yield Fault.NUMBER, match[0], "/".join(map(str, sorted(true)))
-    for told in _told_numbers(_PLACE.sub(" ", text)):
+    text = _with_units(_PLACE.sub(" ", text))
+    for told in _told_numbers(text):
         same = [one for one in every if _is_same(told, one)]
+        if found and _is_true_limit(text, told, own):
+            continue
         if same or re.search(rf"(?<!\d){re.escape(told.text)}(?!\d)", names):
             continue
         if not told.units and found and told.value == len(found):
@@ -331,6 +349,22 @@ def _numbers(
             yield Fault.NUMBER, shown, _nearest(told, own)
         else:
             yield Fault.UNFOUNDED, shown, ""
+
+
+_LESS = re.compile(
+    r"\b(?:(?:smaller|less|shorter) than|below|under|kleiner als|unter)\s+$", re.IGNORECASE
+)
+
+
+def _is_true_limit(text: str, told: _Told, own: Sequence[Measurement]) -> bool:
+    """Return whether a number is a limit that a single length is below: "smaller than 3 cm"."""
+    if len(own) != 1 or own[0].date or _DATE_WORD.search(text):
+        return False
+    factors = [_SCALES.get(one) for one in (told.units, own[0].units)]
+    there, here = factors
+    if there is None or here is None or there[0] != here[0]:
+        return False
+    return bool(_LESS.search(text[: told.start])) and own[0].value * here[1] < told.value * there[1]
 
 
 _IS = (
@@ -394,6 +428,7 @@ _BESIDE = tuple(
     )
     for then, words in ((True, _THEN), (False, _NOW))
 )
+_DATE_WORD = re.compile(rf"\b{_THEN}\b", re.IGNORECASE)
 _FROM = re.compile(r"\b(from|von)\s+$", re.IGNORECASE)
 _TO = re.compile(rf"{_NOTE}(?:to|auf|→|->)\s*", re.IGNORECASE)
 _COMPARES = re.compile(
@@ -809,12 +844,21 @@ def _denial(
                 return
 
 
+_ASKS = re.compile(r"\?|\b(?:question of|query|frage)\b", re.IGNORECASE)
+_FOR = re.compile(  # what something is done for is not said to be there
+    r"(?<!suspicious )(?<!evidence )(?<!positive )(?<!concerning )(?<!indicative )(?<!typical )"
+    r"\b(?:for|because of|due to|owing to|nach|wegen|aufgrund)\b"
+    r"(?: (?:the|an?|any|possible|pleural|de[rsmn]|die|eine[sr]?))* \w+",
+    re.IGNORECASE,
+)
+
+
 def _opposite(sentence: Sentence, accepted: Iterable[Finding]) -> Iterable[tuple[Fault, str, str]]:
     """Yield the side on which a sentence of the user's own has what was accepted on the other."""
     every = [one for one in accepted if not (is_structure(one.label) or is_measure(one.label))]
-    if _FURTHER.search(sentence.text):
+    if _FURTHER.search(sentence.text) or _ASKS.search(sentence.text):
         return
-    for clause in _CLAUSE.split(sentence.text):
+    for clause in _CLAUSE.split(_FOR.sub(" ", sentence.text)):
         own = [one for one in every if sides_of(one) and _is_of_kind(clause, one)]
         sides = {side for one in own for side in sides_of(one)}
         wrong = _sides(clause) - sides
@@ -835,11 +879,14 @@ def _additions(
     known += " cardiomegaly" if enlarged else ""
     counted = (one.value for one in _values(found) if one.units in ("objects", ""))
     counts = {len(found), len(statements(found)), *counted}
-    more = [*added_things(text, known), *added_sizes(text, known), *added_counts(text, counts)]
+    more = [*added_things(text, known), *added_counts(text, known, counts)]
+    more += [one for one in added_sizes(text, known) if not _is_sized(one, text, found)]
+    more = [one for one in more if not _is_denied(one, text)]
     if not any(one.date for one in _values(found)) and not _STATE.search(known):
         dated = _DATE.search(text)
         said = (one for name, one in _SAID.items() if name != "unchanged" or not dated)
-        more += [match for pattern in said for match in pattern.finditer(text)]
+        changes = (match for pattern in said for match in pattern.finditer(text))
+        more += [one for one in changes if _is_change(one, text, known)]
     if not any(map(sides_of, found)):
         patterns = (_BILATERAL, _RIGHT, _LEFT)
         more += [match for pattern in patterns for match in pattern.finditer(text)]
@@ -855,6 +902,58 @@ def _additions(
             }
             places[other.start()] = other[0]
     return ", ".join(dict.fromkeys(places[at] for at in sorted(places)))
+
+
+_BESIDES = re.compile(
+    r"\b(?:with|mit|and (?:an?|the)|und (?:ein\w*|de[rn]|die|das))\b", re.IGNORECASE
+)
+_DOUBT = re.compile(
+    r"\b(?:(?:no|without) doubt|not (?:only|just|unlikely)|nicht (?:nur|unwahrscheinlich)"
+    r"|(?:kein\w*|ohne) zweifel)\b",
+    re.IGNORECASE,
+)
+_NORMAL_BEFORE = re.compile(
+    rf"(?<!not )(?<!no )(?<!nicht )\b{_NORMALLY}(?: \w+)?\s*$", re.IGNORECASE
+)
+_NORMAL_AFTER = re.compile(
+    r"(?: (?:and|und) \w+)?(?: (?:is|are|remains?|otherwise|appears?|ist|sind|sonst))*"
+    rf" {_NORMALLY}\b",
+    re.IGNORECASE,
+)
+_LIMITED = re.compile(r" (?:than|als) (?:\d|normal|usual|expected|üblich|die norm)", re.IGNORECASE)
+_AS_NEW = re.compile(
+    r"\W*(?:$|[.,;:]|(?:since|seit|compared|in|on|im|am|as|aufgetreten|entstanden|onset|appear\w*)\b)"
+)
+
+
+def _is_denied(match: re.Match[str], text: str) -> bool:
+    """Return whether a sentence says of a name that it is not there, or that a place is normal."""
+    before = _CLAUSE.split(text[: match.start()])[-1]
+    after = _CLAUSE.split(text[match.end() :])[0]
+    before = _BESIDES.split(before)[-1]
+    if _DOUBT.search(before + match[0] + after):
+        return False
+    normal = _NORMAL_BEFORE.search(before) or _NORMAL_AFTER.match(after)
+    if normal and added_places(match[0], ""):
+        return True
+    return bool(_BEFORE.search(before) or _AFTER.search(after))
+
+
+def _is_sized(match: re.Match[str], text: str, found: Sequence[Finding]) -> bool:
+    """Return whether the sentence tells the size, too: "small nodule of 12 mm"."""
+    own = [one for one in _values(found) if _has_unit(one)]
+    told = (one for one in _told_numbers(text) if one.units)
+    return not _ENLARGED.match(match[0]) and any(_is_same(a, b) for a in told for b in own)
+
+
+def _is_change(match: re.Match[str], text: str, known: str) -> bool:
+    """Return whether a word tells a change of a finding: not "a new film", "less than 3 cm"."""
+    rest = _CLAUSE.split(text[match.end() :])[0]
+    if not _SAID["new"].match(match[0]):
+        return not _LIMITED.match(rest) or bool(_DATE_WORD.search(rest) or _DATE.search(rest))
+    if _is_denied(match, text):
+        return False
+    return bool(_AS_NEW.match(rest)) or tells_of_finding(rest, known)
 
 
 def _known_texts(found: Iterable[Finding]) -> str:

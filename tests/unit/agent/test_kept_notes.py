@@ -273,6 +273,134 @@ no more than 3 sentences
 compare CT of May with March when available
 sie sind immer in mm
 """.strip().splitlines()
+PREFERENCES = """
+The effusion is blue
+The mask of the effusion is blue
+The colour of the nodule is yellow
+The box around the nodule is yellow
+Der Erguss ist blau
+Die Farbe des Rundherds ist gelb
+A mass is larger than 30 mm
+A nodule is smaller than 30 mm
+Ein Rundherd ist kleiner als 30 mm
+The nodule threshold is 6 mm
+The effusion threshold is 5 mm
+Unchanged nodules are left out
+Calcified nodules do not need a comment
+Benign findings are left out of the impression
+Gutartige Befunde gehören nicht in die Beurteilung
+Old fractures stay out
+Known effusions are of no interest
+Es gibt keinen Grund, einen kleinen Erguss zu erwähnen
+The word infiltrate is not used here
+Consolidation is the new word
+Infiltrate is the old word
+Der Erguss ist der erste Punkt im Befund
+The nodule list is on the left
+There is a nodule template I like
+address the patient as Sie
+address the patient as you
+the patient's name is not shown
+call nodules 'Rundherd'
+Write that the nodule is stable if it did not grow
+sie stehen immer in mm
+The patient comes first
+The patient list is sorted by name
+Der Patient wird gesiezt
+Der Patient liegt immer links
+We have used Fleischner since 2017
+Always say which side comes first
+Call the right lung R
+Call an old fracture healed
+Write the effusion first
+It is important to mention nodules
+This is a rule for nodules
+Use mm since it is shorter
+New template since 2020
+mention allergy
+Smoker status first
+Write small left nodules in brackets
+Tell the patient results first
+Ihre Antwort ist zu lang
+Patient related findings first
+It is important nodules are measured
+This is the word nodule
+Compare effusions with yesterday's film
+History of illness goes first
+Biopsies are mentioned first
+Say the heart is normal for a ratio below 0.5
+The central list is long
+Patients smoke here often
+Patient age and sex are not shown
+The patient report starts with effusions
+Never write the patient weight
+Der Patient steht nicht im Bericht
+Die Patientin heißt im Bericht Patientin
+Der Patient kommt zuerst
+The patient should be addressed formally
+Write the word nodule, not lesion
+Write that pneumonia is suspected only above 2 cm
+The pneumothorax is the most important to me
+We have many patients with effusion
+""".strip().splitlines()
+FACTS = """
+She takes blood thinners
+He smokes
+The patient takes warfarin
+Der Patient raucht
+Die Patientin nimmt Marcumar
+Sie nimmt Marcumar
+Seine Leber ist schlecht
+Smoker, 40 pack years
+Chemotherapy since May
+Allergic to contrast
+COPD since 2010
+Zustand nach Bypass 2018
+Schrittmacher seit 2020
+Biopsy was positive
+This is a metastasis
+Write that the left nodule is stable
+Schreib, dass der linke Herd stabil ist
+Say the mass is malignant
+Always say that the effusion on the left is old
+Tell everybody that the heart is enlarged since 2019
+Call the left nodule a granuloma
+The effusion on the left is old, and the list is long
+The nodule on the left is 8 mm
+The red nodule on the left is benign
+The lesion in segment 6 is of no change, benign
+a nodule in segment 6 is larger than last time
+Z.n. Bypass
+Please note that he smokes
+Nenne den linken Herd ein Granulom
+The central line is on the left
+Bekannte COPD
+Effusion drained yesterday
+Der Erguss wurde gestern punktiert
+Bypass in 2018
+Mention that the nodule is stable
+The patient refused contrast
+Patient always forgets her pills
+Der Patient nimmt auch Marcumar
+Remember that she smokes
+Chest tube since Monday
+It is a metastasis
+Das ist ein Lymphom
+The left effusion is large and needs a drain
+Der Patient hat Krebs
+The mask shows that the left nodule is benign
+Herd links oben seit 2019
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", PREFERENCES)
+def test_colours_definitions_words_and_what_to_leave_out_are_notes(text: str):
+    assert without_patients(text, (), (), NoRecords()) == text
+
+
+@pytest.mark.parametrize("text", FACTS)
+def test_a_history_and_a_statement_behind_a_wish_are_no_notes(text: str):
+    assert without_patients(text, (), (), NoRecords()) != text
 
 
 @pytest.mark.parametrize("text", ABOUT_SOMEBODY)

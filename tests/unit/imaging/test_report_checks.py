@@ -98,6 +98,7 @@ def test_a_number_of_no_finding_is_marked_and_that_of_another_is_not() -> None:
 
 
 EFFUSION = tool_finding("Left pleural effusion", value=None, units="")
+CONSOLIDATION = tool_finding("Right lower lobe consolidation", value=None, units="")
 PLAIN = tool_finding("Nodule")
 
 
@@ -115,7 +116,18 @@ PLAIN = tool_finding("Nodule")
             "Small, atelectasis",
         ),
         ("Left pleural effusion; the heart is enlarged.", EFFUSION, "heart, enlarged"),
-        ("Left pleural effusion, no pneumothorax.", EFFUSION, "pneumothorax"),
+        ("New left pleural effusion.", EFFUSION, "New"),
+        ("Left pleural effusion, new.", EFFUSION, "new"),
+        ("Left pleural effusion, new since 2019.", EFFUSION, "new"),
+        ("Large left pleural effusion with normal heart.", EFFUSION, "Large"),
+        ("Left effusion, no pneumothorax but a rib fracture.", EFFUSION, "rib, fracture"),
+        ("Left effusion without pneumothorax and a fracture.", EFFUSION, "fracture"),
+        ("Left effusion, no doubt cancer.", EFFUSION, "cancer"),
+        ("Left effusion, pneumonia not unlikely.", EFFUSION, "pneumonia"),
+        ("Left pleural effusion, two rib fractures.", EFFUSION, "two, rib, fractures"),
+        ("Left pleural effusion; the heart is not normal.", EFFUSION, "heart"),
+        ("Large right nodule.", NODULE, "Large"),
+        ("Right nodule of 12 mm, larger than in 2019.", NODULE, "larger"),
         ("Linksseitiger Pleuraerguss, Rippenfraktur.", EFFUSION, "Rippenfraktur"),
         ("Großer Pleuraerguss links, basale Atelektase.", EFFUSION, "Großer, basale, Atelektase"),
         ("Nodule, suspicious for carcinoma.", PLAIN, "carcinoma"),
@@ -154,6 +166,31 @@ def test_what_a_finding_does_not_say_is_told(text: str, finding: Finding, told: 
         ("Herz vergrößert.", tool_finding("Cardiomegaly", value=None)),
         ("Widened cardiac silhouette and mediastinum.", tool_finding("Enlarged cardiomediastinum")),
         ("Carcinoma of 23 mm in the upper lobe.", own_length()),
+        ("Left pleural effusion, no pneumothorax.", EFFUSION),
+        ("Left pleural effusion without pneumothorax.", EFFUSION),
+        ("Pleuraerguss links, kein Pneumothorax.", EFFUSION),
+        ("Left pleural effusion, no shift of the mediastinum.", EFFUSION),
+        ("Left pleural effusion; a new film is recommended.", EFFUSION),
+        ("Pleuraerguss links; neue Aufnahme empfohlen.", EFFUSION),
+        ("Left pleural effusion; compare with the new film.", EFFUSION),
+        ("Left pleural effusion, otherwise normal heart and lungs.", EFFUSION),
+        ("Left pleural effusion; two films were read.", EFFUSION),
+        ("Left pleural effusion, costophrenic angle blunted.", EFFUSION),
+        ("Linker Randwinkel verschattet, Pleuraerguss.", EFFUSION),
+        ("Right nodule of 12 mm, no new finding.", NODULE),
+        ("Right nodule of 12 mm, no calcification.", NODULE),
+        ("Right nodule of 12 mm; malignancy cannot be excluded.", NODULE),
+        ("Right nodule, 12 mm; not enlarged nodes.", NODULE),
+        ("Small right nodule of 12 mm.", NODULE),
+        ("Round opacity on the right, 12 mm.", NODULE),
+        ("Right nodule, 12 mm; smaller than 3 cm.", NODULE),
+        ("Right lower lobe consolidation, airspace opacity.", CONSOLIDATION),
+        ("Right basal consolidation.", CONSOLIDATION),
+        ("Bony rib fracture.", tool_finding("Rib fracture", value=None)),
+        ("One rib fractured; bones otherwise intact.", tool_finding("Rib fracture", value=None)),
+        ("Cardiomegaly; heart larger than normal.", tool_finding("Cardiomegaly", value=None)),
+        ("A mass, tumour-like.", tool_finding("Mass", value=None)),
+        ("Left lung without new findings.", tool_finding("Left lung", value=None)),
     ],
 )
 def test_a_finding_in_plain_other_words_says_no_more(text: str, finding: Finding) -> None:
@@ -161,7 +198,31 @@ def test_a_finding_in_plain_other_words_says_no_more(text: str, finding: Finding
     draft = drafted(finding, language=language)
     draft = draft.with_sentences("other", [Sentence(text, (finding.id,))])
     found = check_report(draft, SUBJECT, {finding.id: finding})
-    assert [one.told for one in found if one.fault is Fault.ADDED] == []
+    wrong = {Fault.ADDED, Fault.SIDE, Fault.NUMBER, Fault.NEGATION, Fault.CHANGE}
+    assert [one.told for one in found if one.fault in wrong] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Left pleural effusion on both views.", False),
+        ("Left pleural effusion; the right lung is clear.", False),
+        ("Left pleural effusion; the right side is free.", False),
+        ("Pleuraerguss links, in beiden Ebenen.", False),
+        ("Left pleural effusion on both sides.", True),
+        ("Left pleural effusion on both views, right as well.", True),
+        ("Pleuraerguss beider Seiten.", True),
+        ("Pleural effusion; the right lung is affected.", True),
+    ],
+)
+def test_both_views_and_a_clear_other_side_are_no_wrong_side(text: str, wrong: bool) -> None:
+    assert (Fault.SIDE in faults(text, EFFUSION)) is wrong
+
+
+def test_a_limit_that_a_length_is_below_is_no_other_length() -> None:
+    assert faults("Right nodule smaller than 3 cm.", NODULE) == []
+    assert faults("Right nodule smaller than 10 mm.", NODULE) == [Fault.NUMBER]
+    assert Fault.NUMBER in faults("Right nodule, 12 mm, previously less than 15 mm.", NODULE)
 
 
 def test_the_name_of_another_accepted_finding_is_more_than_its_own_says() -> None:
@@ -187,6 +248,13 @@ def test_the_name_of_another_accepted_finding_is_more_than_its_own_says() -> Non
         ("Kein Perikarderguss.", Fault.OWN),
         ("Further effusion on the right.", Fault.OWN),
         ("The right lung is clear.", Fault.OWN),
+        ("Right effusion because of heart failure.", Fault.OPPOSITE),
+        ("Suspicious for effusion on the right.", Fault.OPPOSITE),
+        ("Patient lies on the right side because of the effusion.", Fault.OWN),
+        ("Is there an effusion on the right?", Fault.OWN),
+        ("Drain on the right for effusion removed.", Fault.OWN),
+        ("Both lungs were searched for effusions.", Fault.OWN),
+        ("Beide Lungen wurden nach Ergüssen abgesucht.", Fault.OWN),
     ],
 )
 def test_a_sentence_of_its_own_against_an_accepted_side_is_pointed_out(
