@@ -16,10 +16,11 @@ from app.agent.llm.base import ModelFailed, ModelInfo, TooLong, ToolSchema
 from app.agent.llm.schema_calls import brief
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.available_tools import may_need, that_fit
-from app.agent.planning import Intent, NoRule, Planner
+from app.agent.planning import Intent, NoRule, Planner, Scene, schema_of
 from app.agent.sessions import Thread
 from app.records.types import NoRecords
 from app.tools.registry import Registry, load_packs
+from app.wiring.program import with_shown
 from tests.routing.table import SCENES
 from tests.support.fake_tools import collect, request
 from tests.support.scripted_model import ScriptedModel, says
@@ -155,3 +156,25 @@ def test_tools_for_what_is_open_come_before_others(registry: Registry):
     assert "microscopy" in {packs[name] for name in names["cells"]}
     assert "record" in {packs[name] for name in names["record"]}
     assert not {name for name in names["ct"] | names["cells"] if name.startswith("chest_xray")}
+
+
+def test_a_fast_model_is_offered_the_tools_of_the_window_for_any_question(registry: Registry):
+    tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
+    window = {name for name in tools if name.startswith("viewer_")}
+    note = {"id": "image-1", "path": "/a/1.dcm", "kind": "dicom", "modality": "DX", "view": "PA"}
+    shown = {"viewports": [{"viewport": 1, "active": True}], "findings": []}
+    for text in ("Clean up the findings as you think", "Is the nodule real?"):
+        asked = Scene((note,), tools, plans=registry.plans, shown=shown)
+        intent = Planner(registry.plans).interpret(text, asked)
+        schemas = list(tools.values())
+        assert window <= {item.name for item in may_need(intent, schemas, fast=True)}
+        without = replace(intent, scene=replace(asked, shown={}))
+        assert not window <= {item.name for item in may_need(without, schemas, fast=True)}
+
+
+def test_a_model_is_told_the_marks_of_the_shown_study():
+    mark = {"label": "Nodule", "state": "proposed", "visible": True}
+    marks = [mark | {"selected": True}, mark | {"label": "Heart", "visible": False}, *[mark] * 30]
+    (note,) = with_shown([{"id": "image-1"}], {"viewports": [], "findings": marks})
+    assert note["marks"][:2] == ["Nodule (proposed, selected)", "Heart (proposed, hidden)"]
+    assert note["marks"][-1] == "and 8 more"
