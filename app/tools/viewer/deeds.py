@@ -47,7 +47,7 @@ _SLICE = (
     r"|(?:erste|letzte|mittlere|nächste|vorherige)[nrs]? (?:schicht|bild|befund|zeitpunkt|serie)"
     r"|zeitpunkt"
 )
-_UNDO = (f"{named.COMMAND} undo", f"{named.COMMAND} redo")
+_UNDO = tuple(f"{named.COMMAND} {what}" for what in ("undo", "take back", "redo"))
 _GOES = (
     *(named.GO_TO, named.ZOOM, named.SHOW, named.PLACE, f"{named.FINDINGS} select"),
     *(f"{named.COMMAND} {what}" for what in ("next", "previous", "undo")),
