@@ -323,11 +323,13 @@ _OF_PATIENT = re.compile(r"prescribed|ordered|scheduled|booked", re.IGNORECASE)
 _SAVED = r"saved|stored|exported|gespeichert|exportiert"
 _DEED = re.compile(
     rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE}(?!(?<=(?:are|.is) )stored))(?:(?P<deed>{_DEEDS})"
-    rf"|(?P<saved>{_SAVED}))(?!\w| (?:the best|you|by (?:you|the user))\b)",
+    rf"|(?P<saved>{_SAVED}))(?!\w| (?:the best|you|nothing|by (?:you|the user))\b)",
     re.IGNORECASE,
 )
-_NOBODY = re.compile(r"\b(?:no|none|nothing|nichts|kein\w*)\b[^.,;:]*\Z", re.IGNORECASE)
-"""Stands before a deed that was not done: "no findings were deleted"."""
+_NOBODY = re.compile(
+    r"\b(?:no|none|nothing|nichts|kein\w*)\b(?:(?!\b(?:I|we|ich|wir)\b)[^.,;:])*\Z", re.IGNORECASE
+)
+"""Ends with a deed that was not done: "no findings were deleted"."""
 _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
 _OF_BOTH = re.compile(
@@ -1526,7 +1528,7 @@ class Claims:
             return False
         ran = {item.call.name for item in self._results.values()}
         deeds = _DEED.finditer(words)
-        found = next((i for i in deeds if not _NOBODY.search(words, 0, i.start())), None)
+        found = next((i for i in deeds if not _NOBODY.search(words, 0, i.end())), None)
         if found is not None:
             if cited and _OF_PATIENT.fullmatch(found["deed"] or ""):
                 return False  # "is prescribed [7.5]"

@@ -17,7 +17,8 @@ from app.tools.pack_plan import Deed
 _BOUNDARY = re.compile(
     r"[;:!?|\n]|\.(?=\s|$)|\s[-\u2013\u2014]\s"
     r"|\b(?:but|because|since|so that|which|where|who|if|when|whether"
-    r"|(?<!see )(?<!notice )(?<!assume )(?<!think )that (?:you|the|is|was)|while|unless|you|they|the user|aber|weil|dass|damit|sodass|wenn|ob|während|Sie)\b"
+    r"|(?<!see )(?<!notice )(?<!assume )(?<!think )that (?:you|the|is|was)|while"
+    r"|unless|you|they|the user|aber|weil|dass|damit|sodass|wenn|ob|während|Sie)\b"
 )
 _SUBJECT = re.compile(r"\b(?:I|we)\b(?:['’]ve\b)?", re.IGNORECASE)
 _CONDITION = re.compile(

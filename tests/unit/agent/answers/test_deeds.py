@@ -91,6 +91,12 @@ CLAIMED = (
     "Die Markierung wurde gelöscht.",
     "Die Voraufnahme habe ich links aufgehängt.",
     "Ich habe den Bericht unterschrieben.",
+    "Done: the nodule is rejected.",
+    "I accepted it.",
+    "Ich habe beide abgelehnt.",
+    "The nodule has been accepted.",
+    "I raised the contrast.",
+    "There was nothing wrong so I sent the report.",
 )
 TALK = (
     "I can set a lung window.",
@@ -207,6 +213,7 @@ TALK = (
     "No findings were deleted.",
     "The mark has been deleted by the user.",
     "I saved the best for last.",
+    "I sent nothing to anybody.",
     "I see that the heart was accepted.",
 )
 DONE = (
