@@ -323,9 +323,13 @@ _OF_PATIENT = re.compile(r"prescribed|ordered|scheduled|booked", re.IGNORECASE)
 _SAVED = r"saved|stored|exported|gespeichert|exportiert"
 _DEED = re.compile(
     rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE}(?!(?<=(?:are|.is) )stored))(?:(?P<deed>{_DEEDS})"
-    rf"|(?P<saved>{_SAVED}))(?!\w)",
+    rf"|(?P<saved>{_SAVED}))(?!\w| (?:the best|you|nothing|by (?:you|the user))\b)",
     re.IGNORECASE,
 )
+_NOBODY = re.compile(
+    r"\b(?:no|none|nothing|nichts|kein\w*)\b(?:(?!\b(?:I|we|ich|wir)\b)[^.,;:])*\Z", re.IGNORECASE
+)
+"""Ends with a deed that was not done: "no findings were deleted"."""
 _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
 _OF_BOTH = re.compile(
@@ -358,7 +362,9 @@ _CUTOFF = re.compile(
 _OF_WHOLE = re.compile(
     r"\b(?:(?:half|twice|double|against|versus|vs|than|of|doppelt|gegen|als|von)"
     r"(?: (?:the|its|those|these|den|die|das|diesen))"
-    r"|half|twice|against|versus|vs|than|gegen|als|der)\s+$",
+    r"|half|twice|against|versus|vs|than|gegen|als|der|\d+ (?:px |mm )?(?:of|von)"
+    r"|(?:half|third|quarter|hälfte|drittel|viertel)(?: of)? (?:the|der|des)(?: \w+){1,2}"
+    r" (?:of|von))\s+$",
     re.IGNORECASE,
 )
 """Words before a figure with which something else is compared: "half of the 1,589 px"."""
@@ -1521,26 +1527,26 @@ class Claims:
         if _FAILED.search(words) or words.rstrip().endswith("?"):
             return False
         ran = {item.call.name for item in self._results.values()}
-        found = _DEED.search(words)
+        deeds = _DEED.finditer(words)
+        found = next((i for i in deeds if not _NOBODY.search(words, 0, i.end())), None)
         if found is not None:
             if cited and _OF_PATIENT.fullmatch(found["deed"] or ""):
                 return False  # "is prescribed [7.5]"
             written = any(
                 key.endswith("_path") for i in self._results.values() for key in i.message.output
             )
-            shown = any(
-                re.fullmatch(deed.done, found["deed"] or found["saved"], re.IGNORECASE)
-                and self._was_done(deed)
-                for deed in self._plans.deeds
-            )
+            shown = self._in_viewer(found["deed"] or found["saved"])
             return not (self._wrote() or shown or (found["saved"] and written))
         if _RAN.search(words):
             named = {name for name in self._director.intent.scene.tools if name in words}
             return bool(named - ran)
         if cited:
             return False
-        doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
-        if _MEASURED.search(doing) and any(item.unit in _OF_LENGTH for item in self._figures):
+        verbs = (found["verb"] for found in _WORK.finditer(words))
+        doing = " . ".join(verb for verb in verbs if not self._in_viewer(verb))
+        measured = any("measure" in name for name in ran)
+        measured |= any(item.unit in _OF_LENGTH for item in self._figures)
+        if _MEASURED.search(doing) and measured:
             return False  # a length that somebody measured is there
         tools = subjects_in(doing, _deed_words(self._plans))
         both = bool(self._elsewhere) and len(self._elsewhere) < len(self._results)
@@ -1573,6 +1579,11 @@ class Claims:
         return any(map(self._was_called, deed.calls)) or (
             deed.draws and any(_DRAWN.search(text) for text in every)
         )
+
+    def _in_viewer(self, verb: str) -> bool:
+        """Return whether a deed of the packs that a verb may tell was done."""
+        deeds = self._plans.deeds
+        return any(re.fullmatch(i.done, verb, re.I) and self._was_done(i) for i in deeds)
 
     def _wrote(self) -> bool:
         """Return whether a tool ran that may write or send something."""

@@ -16,8 +16,9 @@ from app.tools.pack_plan import Deed
 
 _BOUNDARY = re.compile(
     r"[;:!?|\n]|\.(?=\s|$)|\s[-\u2013\u2014]\s"
-    r"|\b(?:but|because|since|so that|which|that (?:you|the|is|was)|where|who|if|when|whether"
-    r"|while|unless|you|they|the user|aber|weil|dass|damit|sodass|wenn|ob|während|Sie)\b"
+    r"|\b(?:but|because|since|so that|which|where|who|if|when|whether"
+    r"|(?<!see )(?<!notice )(?<!assume )(?<!think )that (?:you|the|is|was)|while"
+    r"|unless|you|they|the user|aber|weil|dass|damit|sodass|wenn|ob|während|Sie)\b"
 )
 _SUBJECT = re.compile(r"\b(?:I|we)\b(?:['’]ve\b)?", re.IGNORECASE)
 _CONDITION = re.compile(
@@ -25,7 +26,8 @@ _CONDITION = re.compile(
 )
 """Stands before a subject of which nothing is claimed: "once I have set a window"."""
 _SUBORDINATE = re.compile(
-    r".*\b(?:if|when|whenever|whether|once|after|before|until|unless|as soon as|wenn|falls|ob"
+    r".*\b(?:if|when|whenever|whether|once|after|before|until|unless|as soon as|as (?:it|they)"
+    r"|wenn|falls|ob"
     r"|sobald|nachdem|bevor|bis)\b",
     re.IGNORECASE,
 )
@@ -56,23 +58,27 @@ _OF_OTHERS = re.compile(
     r"|von|vom|durch|laut|anwender\w*|nutzer\w*|ihnen|ihre\w*|im (?:bericht|befund)|akte"
     r"|arzt|ärztin"
     r"|(?:in|on|am|im) (?:\d|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez))",
+    r"|november|december|jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)"
+    r"|(?:already|earlier|previously|originally|yesterday|still|during|since|bereits|schon|früher"
+    r"|zuvor|vorher|ursprünglich|gestern|noch|beim|während)\b)",
     re.IGNORECASE,
 )
-"""Words of sentences in the passive voice by which somebody else did it, or long ago."""
+"""Words of sentences in the passive voice by which somebody else did it, or not now."""
 _WISHED = re.compile(
     r"\b(?:as you \w+|for you|as (?:requested|asked|wished)|wie (?:gewünscht|gewollt)|für sie)\b",
     re.IGNORECASE,
 )
 _IN_TEXT = re.compile(
     r"\b(?:table|list|summary|answer|wording|draft|sentence|paragraph|bold|html|below|above|values"
-    r"|scores|numbers|results?|remarks?|comments?|notes?|question mark|star|message"
+    r"|scores|numbers|results?|remarks?|comments?|notes?|question mark|star|message|dates?"
+    r"|aside|weight|emphasis|set out"
     r"|tabelle\w*|liste|zusammenfassung|antwort|formulierung|satz|absatz|entwurf|unten|oben stehend"
-    r"|werte|zahlen|ergebnisse?|bemerkung\w*|hinweise?|nachricht)\b"
+    r"|werte|zahlen|ergebnisse?|bemerkung\w*|hinweise?|nachricht"
+    r"|beiseite)\b"
     r"|\bas (?:uncertain|unclear|unreliable|possible|probable)\b",
     re.IGNORECASE,
 )
-"""Words of deeds on the answer's own text: "I put the scores in a table"."""
+"""Words of deeds on the answer's own text, or of thought: "I put the scores in a table"."""
 _AGAIN = re.compile(r"(?:,|\band|\bthen|\bund|\bdann|&)(?:\s+(?:then|also|now|\w+ly))*\s*$", re.I)
 """Stands before a second verb of the same subject: "I opened the prior and hung it"."""
 _NEXT_VERB = re.compile(
@@ -83,14 +89,18 @@ _NOW = re.compile(
     r"|wie gewollt)\b",
     re.IGNORECASE,
 )
-_GENERAL = re.compile(
-    r"\b(?:with|using|via|usually|typically|generally|in general|best|often|always|normally"
-    r"|by default|as soon|per|menu|key|mit|über|üblicherweise|meist\w*|normalerweise|immer|taste)\b"
-    r"|^\W*(?!(?:the|this|that|these|those|both|all|it|they|your|der|die|das|diese\w*|beide|alle|es"
-    r"|sie)\b)(?:an?\s|eine?n?\s|\w+s\s(?:is|are)\b|\w+e\s(?:ist|sind)\b)",
+_IS_DONE = re.compile(
+    r"\W*(?:the|this|these|those|both|all|your|it|they|der|die|das|diese\w*|beide|alle|es|sie)\b"
+    r"(?:\s[\w-]+){0,4}?\s(?:is|are|ist|sind)\s\Z",
     re.IGNORECASE,
 )
-"""Words of sentences in the present tense that tell how it is done: "marks are deleted with"."""
+"""Stands before the verb of a report in the present tense that says no more: "the window is set".
+
+With more words it is how the image looks, or how it is done: "the window is set too wide".
+"""
+_ENDS = re.compile(r"\W*(?:\Z|[,(]|(?:und|sowie|oder)\b)", re.IGNORECASE)
+"""Stands behind the verb of a German sentence in the perfect tense."""
+_NONE = re.compile(r"\w+\s(?:none|nothing|no|neither)\b", re.IGNORECASE)
 _START = re.compile(
     r"\W*(?:(?:done|ok(?:ay)?|sure|certainly|yes|all right|right|great|of course|erledigt|gut|ja"
     r"|gerne?|fertig)\b\W*)*",
@@ -133,7 +143,12 @@ def claimed(
 def _clauses(sentence: str) -> list[str]:
     """Return the clauses of a sentence; a conjunction begins the one that it stands before."""
     cuts = [0, *(one.start() for one in _BOUNDARY.finditer(sentence)), len(sentence)]
-    return [re.sub(r"\A\W+", "", sentence[start:end]) for start, end in itertools.pairwise(cuts)]
+    return [
+        re.sub(r"\A\W+", "", sentence[start:end])
+        # A sign that ends a clause belongs to it.
+        + re.sub(r"\w.*", "", sentence[end : end + 1] or ".")
+        for start, end in itertools.pairwise(cuts)
+    ]
 
 
 def _first_person(clause: str, deed: Deed) -> str:
@@ -153,9 +168,9 @@ def _first_person(clause: str, deed: Deed) -> str:
                 return verb[0]
     have = _HAVE_I.search(clause)
     if have is not None and not _NO_DEED.search(clause):
-        verb = _verb(deed).search(clause, have.end())
-        if verb is not None and _is_done_to(clause, deed):
-            return verb[0]
+        for verb in _verb(deed).finditer(clause, have.end()):
+            if _ENDS.match(clause, verb.end()) and _is_done_to(clause, deed):
+                return verb[0]
     return ""
 
 
@@ -163,7 +178,7 @@ def _begun(clause: str, deed: Deed) -> str:
     """Return the verb with which a clause without a subject begins: "Zoomed to the heart"."""
     start = _START.match(clause)
     verb = _verb(deed).match(clause, start.end() if start is not None else 0)
-    if verb is None or _IMPERATIVE.match(verb[0]) or _NO_DEED.match(clause, verb.end()):
+    if verb is None or _IMPERATIVE.match(verb[0]):
         return ""
     follows = re.match(_OBJECT_FOLLOWS, clause[verb.end() :], re.IGNORECASE)
     return verb[0] if follows and _is_done_to(clause[verb.start() :], deed) else ""
@@ -175,12 +190,13 @@ def _passive(clause: str, deed: Deed, *, now: bool, state_asked: bool) -> str:
     others = _OF_OTHERS.search(clause) or _SUBORDINATE.match(clause)
     if deed.told_of_state is None or others:
         return ""
-    how = not now and _GENERAL.search(clause)
     for be in _BE.finditer(clause):
         verb = _verb(deed).search(clause, be.end())
-        if verb is None or not (now or (deed.told_of_state and (be["past"] or not state_asked))):
+        if verb is None or _NO_DEED.search(clause, 0, verb.end()):
             continue
-        if _NO_DEED.search(clause, 0, verb.end()) or (be["now"] and how):
+        is_done = not state_asked and _IS_DONE.match(clause[: verb.start()])
+        report = be["past"] or (is_done and re.fullmatch(r"\s*[^\w\s]+\s*", clause[verb.end() :]))
+        if not (now or (deed.told_of_state and report)):
             continue
         german = be[0].casefold() in ("wurde", "wurden", "ist", "sind")
         near = german or re.fullmatch(r"(?:\s+[\w-]+){0,2}\s+", clause[be.end() : verb.start()])
@@ -207,7 +223,8 @@ def _fragment(sentence: str, deed: Deed, *, now: bool) -> str:
 
 
 def _is_done_to(words: str, deed: Deed) -> bool:
-    return not _IN_TEXT.search(words) and bool(_object(deed).search(words[:_REACH]))
+    other = _IN_TEXT.search(words) or _NONE.match(words)
+    return not other and bool(_object(deed).search(words[:_REACH]))
 
 
 @lru_cache(maxsize=256)

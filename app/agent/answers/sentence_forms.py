@@ -323,7 +323,7 @@ SIGN = re.compile(
 REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
-    r"|too close|undecided|doubt|can neither"
+    r"|too close|border to|undecided|doubt|can neither|nicht auszuschließen"
     r"|neither (?:clearly|prove|confirm|exclude|support|say)"
     r"|weder (?:eindeutig|sicher|klar|beweis|beleg)"
     r"|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",

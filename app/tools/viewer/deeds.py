@@ -9,18 +9,20 @@ from app.tools.pack_plan import Deed
 from app.tools.viewer import tools as named
 
 _DRAWN = (
-    r"(?:mark|marker|annotation|box|arrow|ellipse|circle|rectangle|measurement|mask|overlay|outline"
-    r"|contour|heat ?map|segmentation)(?:s|es)?"
+    r"(?:mark|(?<!side )marker|annotation|box|arrow|ellipse|circle|rectangle|measurement|mask"
+    r"|overlay|outline|contour|heat ?map|segmentation)(?:s|es)?"
     r"|markierung(?:en)?|maske\w*|pfeile?|kästen|kasten|kreise?|ellipsen?|rechtecke?|rahmen|umrisse?"
     r"|konturen?|messung(?:en)?|heatmaps?|überlagerung(?:en)?|segmentierung(?:en)?"
 )
-_FINDINGS = (
+_LESIONS = (
     r"(?:finding|nodule|lesion|mass|masse|opacity|opacitie|effusion|consolidation|infiltrate"
-    r"|fracture|pneumothorax|atelectasis|tumou?r|heart|lung|thorax|measurement)s?"
+    r"|fracture|pneumothorax|atelectasis|tumou?r|measurement)s?"
     r"|(?:rund)?herde?s?|läsion(?:en)?|befunde?n?|ergüsse|erguss|infiltrate?|raumforderung(?:en)?"
-    rf"|frakturen?|pneumothorax|tumore?n?|herz|lungen?|{_DRAWN}"
+    rf"|frakturen?|pneumothorax|tumore?n?|{_DRAWN}"
 )
-_IT = r"it|them|both|all of them|everything|alles|beide|ihn|sie|es"
+_FINDINGS = rf"(?:heart|lung|thorax)s?|herz|lungen?|{_LESIONS}"
+_IT = r"^(?:\w+ )?(?:it|them|both|all of them|everything)|beide|ihn"
+"""What an English verb is done to follows it: "I accepted the value as it is" is not of it."""
 _IMAGE = (
     r"(?:image|picture|film|view|radiograph|x-?ray|scan|display|viewport|grey values|gray values"
     r"|colou?rs)s?|(?:bild|aufnahme|ansicht|darstellung|graustufe|grauwerte|röntgenbild)\w*"
@@ -48,6 +50,11 @@ _SLICE = (
     r"|zeitpunkt"
 )
 _UNDO = tuple(f"{named.COMMAND} {what}" for what in ("undo", "take back", "redo"))
+_REMOVES = (
+    *(f"{named.FINDINGS} {what}" for what in ("delete", "hide", "only")),
+    *(f"{named.COMMAND} {what}" for what in ("hide", "not a key")),
+    *_UNDO,
+)
 _GOES = (
     *(named.GO_TO, named.ZOOM, named.SHOW, named.PLACE, f"{named.FINDINGS} select"),
     *(f"{named.COMMAND} {what}" for what in ("next", "previous", "undo")),
@@ -58,19 +65,20 @@ _DRAWS = (
 )
 _PICTURES = ("dicom_processor", "image_visualizer", "image_preprocessor")
 """Tools that make a picture in a window, in colours or with a contrast of its own."""
+_WINDOWS = (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, *_PICTURES)
 
 DEEDS = (
     # findings
     Deed(
         r"accepted|approved|angenommen|akzeptiert",
         f"{_FINDINGS}|{_IT}",
-        (f"{named.FINDINGS} accept",),
+        (f"{named.FINDINGS} accept", *_UNDO),
         told_of_state=True,
     ),
     Deed(
         r"rejected|dismissed|abgelehnt|verworfen|zurückgewiesen",
         f"{_FINDINGS}|{_IT}",
-        (f"{named.FINDINGS} reject",),
+        (f"{named.FINDINGS} reject", *_UNDO),
         told_of_state=True,
     ),
     Deed(
@@ -79,17 +87,19 @@ DEEDS = (
         (f"{named.FINDINGS} propose", *_UNDO),
     ),
     Deed(
-        r"deleted|removed|erased|cleared|gelöscht|entfernt",
+        r"deleted|erased|gelöscht",
         _DRAWN,
         (f"{named.FINDINGS} delete", *_UNDO),
         told_of_state=True,
     ),
     Deed(
-        r"deleted|removed|erased|gelöscht|entfernt",
+        r"deleted|erased|gelöscht",
         _FINDINGS,
         (f"{named.FINDINGS} delete", *_UNDO),
         told_of_state=None,
     ),
+    Deed(r"removed|cleared|entfernt", _DRAWN, _REMOVES, told_of_state=True),
+    Deed(r"removed|entfernt", _FINDINGS, _REMOVES, told_of_state=None),
     Deed(
         r"hidden|hid|ausgeblendet|eingeblendet|versteckt|(?:switched|turned) (?:on|off)"
         r"|(?:ein|aus)geschaltet",
@@ -115,7 +125,7 @@ DEEDS = (
     ),
     Deed(
         r"drew|drawn|placed|put|added|set|eingezeichnet|gezeichnet|gesetzt|hinzugefügt|platziert",
-        r"(?:arrow|circle|ellipse|marker|annotation|mark)s?|point (?:on|at|in)"
+        r"(?:arrow|circle|ellipse|(?<!side )marker|annotation|mark)s?|point (?:on|at|in)"
         r"|markierung(?:en)?|pfeile?|kreise?|ellipsen?|punkt",
         _DRAWS,
         told_of_state=True,
@@ -129,23 +139,28 @@ DEEDS = (
     ),
     # what is shown, and how
     Deed(
-        r"set|adjusted|changed|applied|switched|chose|chosen|selected|put|widened|narrowed|restored"
-        r"|reset|optimi[sz]ed|activated|increased|reduced|lowered|raised|eingestellt|gesetzt"
-        r"|gestellt|angepasst|geändert|verändert|gewählt|ausgewählt|umgestellt|umgeschaltet"
-        r"|gewechselt|angewendet|angewandt|aktiviert|optimiert|erhöht|verringert|reduziert",
+        r"set|adjusted|changed|applied|switched|chose|chosen|selected|put|restored|reset|activated"
+        r"|eingestellt|gesetzt|gestellt|angepasst|geändert|verändert|gewählt|ausgewählt|umgestellt"
+        r"|umgeschaltet|gewechselt|angewendet|angewandt|aktiviert",
         _WINDOW,
-        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, *_PICTURES),
+        _WINDOWS,
         told_of_state=True,
+    ),
+    Deed(
+        r"widened|narrowed|optimi[sz]ed|increased|reduced|lowered|raised|optimiert|erhöht"
+        r"|verringert|reduziert",
+        _WINDOW,
+        _WINDOWS,
     ),
     Deed(
         r"brightened|darkened|windowed|aufgehellt|abgedunkelt|gefenstert",
         f"{_IMAGE}|{_IT}",
-        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, *_PICTURES),
+        _WINDOWS,
     ),
     Deed(
         "made|gemacht",
         rf"(?:{_IMAGE}|{_IT})\s(?:\w+\s)?(?:brighter|darker|lighter|heller|dunkler|kontrastreicher)",
-        (named.WINDOW, f"{named.COMMAND} reset", *_UNDO, *_PICTURES),
+        _WINDOWS,
     ),
     Deed(
         "made|gemacht",
@@ -160,7 +175,6 @@ DEEDS = (
             *(f"{named.COMMAND} {what}" for what in ("zoom", "fit", "actual", "true", "reset")),
             *_UNDO,
         ),
-        told_of_state=True,
     ),
     Deed(
         r"magnified|enlarged|cent(?:er|r)ed|panned|fitted|vergrößert|verkleinert|zentriert"
@@ -187,7 +201,7 @@ DEEDS = (
     Deed(
         r"jumped to|navigated to|went to|gone to|moved to"
         r"|gesprungen|navigiert|gegangen",
-        _FINDINGS,
+        _LESIONS,
         _GOES,
         told_of_state=None,
     ),
@@ -198,7 +212,7 @@ DEEDS = (
         r"|eingestellt|aufgeteilt",
         _STUDY,
         (
-            *(named.SHOW, named.LAYOUT),
+            *(named.SHOW, named.LAYOUT, f"{named.FINDINGS} show"),
             *(f"{named.COMMAND} {what}" for what in ("next", "previous", "open", "maximise")),
             *(f"{named.COMMAND} {what}" for what in ("second", "close", "panel", "plane")),
             *_UNDO,
@@ -209,7 +223,6 @@ DEEDS = (
         r"|angehalten|pausiert|verlangsamt|beschleunigt",
         r"cine|loop|movie|playback|animation|cine-?(?:loop|lauf)|filmlauf|wiedergabe",
         (named.CINE, *(f"{named.COMMAND} {what}" for what in ("play", "faster", "slower"))),
-        told_of_state=True,
     ),
     # commands
     Deed(
@@ -218,7 +231,8 @@ DEEDS = (
         (*(f"{named.COMMAND} {what}" for what in ("invert", "not inverted")), *_UNDO, *_PICTURES),
     ),
     Deed(
-        r"flipped|mirrored|rotated|turned(?! (?:to|on|off|out|up))|gespiegelt|gedreht|rotiert",
+        r"flipped|mirrored|rotated|turned(?! (?:to|on|off|out|up|(?:it |both |them )?around))"
+        r"|gespiegelt|gedreht|rotiert",
         f"{_IMAGE}|{_IT}",
         (
             *(f"{named.COMMAND} {what}" for what in ("flip", "not flipped", "rotate", "reset")),
@@ -300,7 +314,7 @@ DEEDS = (
     ),
     Deed(
         r"copied|kopiert",
-        r"(?:picture|screenshot|viewport|view)s?|bildschirmfoto|ansicht",
+        r"(?:picture|screenshot|viewport|view(?! of))s?|bildschirmfoto|ansicht",
         (f"{named.COMMAND} copy", f"{named.COMMAND} export"),
     ),
     Deed(

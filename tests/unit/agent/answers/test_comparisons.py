@@ -123,6 +123,9 @@ TRUE = (
     "The left lung area is 609,998 px [2.4], smaller than the right with 672,131 px [2.11].",
     "Die rechte Lunge ist größer als die linke [2].",
     "Die linke Lunge ist schmaler als die rechte [2].",
+    "Das Herz nimmt die Hälfte der Thoraxbreite von 1.589 px ein [1].",
+    "Ein vergrößertes Herz ist nicht auszuschließen, 0,5 [1.3].",
+    "The heart is at the border to being enlarged, 794 of 1,589 px [1].",
 )
 
 

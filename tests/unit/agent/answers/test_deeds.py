@@ -91,6 +91,12 @@ CLAIMED = (
     "Die Markierung wurde gelöscht.",
     "Die Voraufnahme habe ich links aufgehängt.",
     "Ich habe den Bericht unterschrieben.",
+    "Done: the nodule is rejected.",
+    "I accepted it.",
+    "Ich habe beide abgelehnt.",
+    "The nodule has been accepted.",
+    "I raised the contrast.",
+    "There was nothing wrong so I sent the report.",
 )
 TALK = (
     "I can set a lung window.",
@@ -171,6 +177,44 @@ TALK = (
     "Ich habe keinen Befund angenommen.",
     "Ich kann Berichte nicht unterschreiben.",
     "Ich habe die Werte in einer Tabelle nebeneinander gestellt.",
+    "Contrast is set too low in this image.",
+    "The contrast is reduced in the lower part.",
+    "The brightness is reduced towards the edges.",
+    "The window is set so that the lungs can be seen.",
+    "The window is set wide, so soft tissue is pale.",
+    "The image is zoomed, so the edges are not seen.",
+    "The image's own window is set to 2048/4096.",
+    "A side marker was placed on the film.",
+    "The side marker is placed at the top right.",
+    "The marks are removed when you press Delete.",
+    "The key image was marked earlier.",
+    "The heart was already accepted.",
+    "The cine is paused.",
+    "Der Befund wurde bereits angenommen.",
+    "Das Lungenfenster ist schon eingestellt.",
+    "Das Fenster ist so eingestellt, dass die Lungen zu sehen sind.",
+    "Der Kontrast ist gut eingestellt.",
+    "Das Bild ist als Schlüsselbild markiert.",
+    "Die Markierung links oben wurde beim Röntgen gesetzt.",
+    "I accepted the value of the tool as it is.",
+    "I set the window aside and looked only at the sizes.",
+    "I set aside the second study.",
+    "I set out from the study of today.",
+    "I put more weight on the current study.",
+    "I put the study date first.",
+    "I went to the lungs next.",
+    "I left the window as it was set.",
+    "I have accepted none of them.",
+    "I turned it around: half of the thorax is heart.",
+    "Ich bin vom Herzen zu den Lungen gegangen.",
+    "Ich habe die ältere Untersuchung beiseite gelegt.",
+    "Ich habe es umgekehrt gerechnet.",
+    "Ich habe sie verworfen, weil sie unzuverlässig ist.",
+    "No findings were deleted.",
+    "The mark has been deleted by the user.",
+    "I saved the best for last.",
+    "I sent nothing to anybody.",
+    "I see that the heart was accepted.",
 )
 DONE = (
     ("I accepted the nodule.", "viewer_findings", {"action": "accept", "which": "nodule"}),
@@ -189,8 +233,30 @@ DONE = (
     ("I went to slice 12.", "viewer_go_to", {"slice": 12}),
     ("I opened the prior and hung it on the left.", "viewer_layout", {"layout": "prior"}),
     ("I marked the place with an arrow.", "viewer_mark", {"shape": "arrow"}),
+    ("I removed the marks from view.", "viewer_findings", {"action": "hide", "which": "all"}),
+    ("I cleared all marks off the screen.", "viewer_findings", {"action": "hide", "which": "all"}),
+    ("I removed the overlay.", "viewer_findings", {"action": "hide", "which": "all"}),
+    ("Ich habe die Markierungen entfernt.", "viewer_findings", {"action": "hide", "which": "all"}),
+    ("I removed the key image mark.", "viewer_command", {"command": "not a key image"}),
+    ("I accepted the nodule again.", "viewer_command", {"command": "redo"}),
+    ("I showed the nodule again.", "viewer_findings", {"action": "show", "which": "nodule"}),
+    ("I showed the histogram.", "viewer_command", {"command": "histogram"}),
+    (
+        "I measured the nodule: the line is drawn on the image.",
+        "viewer_measure",
+        {"kind": "length"},
+    ),
+    ("I labelled the spot as an artefact.", "viewer_mark", {"kind": "point", "label": "artefact"}),
+    (
+        "I accepted the nodule; nothing was deleted.",
+        "viewer_findings",
+        {"action": "accept", "which": "nodule"},
+    ),
+    ("I set a lung window; the view is still zoomed.", "viewer_window", {"preset": "lung"}),
 )
 OTHER = (
+    ("I deleted the marks.", "viewer_findings", {"action": "hide", "which": "all"}),
+    ("I segmented the lungs.", "viewer_mark", {"shape": "arrow"}),
     ("I accepted the nodule.", "viewer_findings", {"action": "reject", "which": "nodule"}),
     ("I zoomed in.", "viewer_command", {"command": "invert"}),
     ("I inverted the image.", "viewer_window", {"preset": "lung"}),
@@ -240,6 +306,23 @@ def test_a_deed_is_marked_after_a_call_that_did_something_else(
     tmp_path: Path, text: str, tool: str, arguments: dict[str, Any]
 ):
     assert MARK in answer(tmp_path, text, tool, arguments, works=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("The nodule is accepted again.", "viewer_command", {"command": "redo"}),
+        (
+            "I accepted the nodule; the others remain, since none was deleted.",
+            "viewer_findings",
+            {"action": "accept", "which": "nodule"},
+        ),
+    ],
+)
+def test_what_was_not_done_and_what_is_so_again_is_no_claim(
+    tmp_path: Path, text: str, tool: str, arguments: dict[str, Any]
+):
+    assert MARK not in answer(tmp_path, text, tool, arguments, works=True)
 
 
 def test_what_a_call_told_of_the_shown_findings_may_be_said(tmp_path: Path):
