@@ -230,6 +230,8 @@ class Environment:
             done += len(batch)
             installed.update({name: _digest_of(wanted[name]) for name in batch})
             self._write_installed(installed)
+        self._console.progress("compiling")
+        pip_runner.compile_packages(self.python)
 
     def _needed_space(
         self, sets: Sequence[str], wanted: Iterable[str], missing: Iterable[str]
