@@ -184,12 +184,16 @@ def test_a_drawn_finding_is_described_by_what_is_known_of_it(room: Room):
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)
-def test_the_size_of_a_finding_is_in_mm_where_its_image_is_shown(room: Room):
+def test_the_size_of_a_finding_is_in_mm_where_its_series_is_shown(room: Room):
     room.ask("go to the effusion")
     room.ask("how big is the effusion?")
     assert "60.0 × 40.0 mm (patient) across" in room.said  # pixels of 1 mm
     assert "Area 24.0 cm² (patient)" in room.said
     room.ask("go to slice 1")
+    room.ask("how big is the effusion?")
+    assert "60.0 × 40.0 mm (patient) across" in room.said
+    assert "Mean" not in room.said, "no other image's values are told"
+    room.ask("show series 3")  # of other thickness, so of another scale for all that is known
     room.ask("how big is the effusion?")
     assert "60 × 40 px across" in room.said
 
