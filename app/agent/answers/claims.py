@@ -1771,7 +1771,8 @@ _TAGS = (
     "|wbr|kbd|abbr|cite|blockquote|section|article|figure|figcaption|caption|label|strike|tt|var|samp"
 )
 _HTML = re.compile(
-    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)"
+    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])"
+    r"\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)"
     rf"|<!--.*?-->|(?P<summary></?summary>)|(?P<line><br\s*/?>|</?(?:td|th|tr|li|dt|dd|p|div|h[1-6])(?:\s[^<>\n]*)?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
     r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
     re.DOTALL | re.IGNORECASE,

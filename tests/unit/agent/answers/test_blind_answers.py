@@ -58,7 +58,7 @@ KINDS = {
     "unit": r"no result gives this in",
     "side": r"says (?:left|right)|^[\d.]+ is .*(?:left|right)",
     "negation": r"says: ",
-    "no_evidence": r"no evidence in this session|cannot show this",
+    "no_evidence": r"no evidence in this session|cannot show this|this was not done",
     "order": r"\d[^;]*; .*\d| is a (?:fall|rise)",
     "other_image": r" is of ",
 }
