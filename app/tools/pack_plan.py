@@ -519,7 +519,7 @@ class Spoken:
 
     @property
     def takes_back(self) -> bool:
-        """Whether a step is undone or done again, which is of no one image."""
+        """Whether a step is undone or done again."""
         return any(
             call.arguments.get("command") in ("undo", "take back", "undo everything", "redo")
             for call in self.calls
@@ -532,7 +532,7 @@ class Spoken:
 
 
 class Earlier(NamedTuple):
-    """What the user said before in a conversation.
+    """Holds an earlier text of the user in the conversation.
 
     Attributes:
         failed: Whether nothing was done then, as where it named two findings.

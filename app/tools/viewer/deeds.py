@@ -22,7 +22,7 @@ _LESIONS = (
 )
 _FINDINGS = rf"(?:heart|lung|thorax)s?|herz|lungen?|{_LESIONS}"
 _IT = r"^(?:\w+ )?(?:it|them|both|all of them|everything)|beide|ihn"
-"""What an English verb is done to follows it: "I accepted the value as it is" is not of it."""
+"""What is done to a pronoun: it must follow an English verb ("I accepted the value as it is")."""
 _IMAGE = (
     r"(?:image|picture|film|view|radiograph|x-?ray|scan|display|viewport|grey values|gray values"
     r"|colou?rs)s?|(?:bild|aufnahme|ansicht|darstellung|graustufe|grauwerte|röntgenbild)\w*"

@@ -93,8 +93,8 @@ _BACK_TO_SLICE = re.compile(
 )
 _BACK_ON = re.compile(
     r"(?:(?:show|bring|put|get|turn|switch|have|hol|zeig|blend)\w* )?"
-    r"(?:(?:it|them|this|those|these|both|all|everything|sie|ihn|es|das|die|alle|alles|one"
-    r"|that(?: last)?(?: one)?|the last one|one of them|einen davon|den letzten|beide)"
+    r"(?:(?:it|them|this|that(?: one)?|those|these|both|all|everything|sie|ihn|es|das|die|alle"
+    r"|alles|beide)"
     r"(?: (?:two|three|four|zwei|drei|vier|all))? )?"
     r"(?:(?:back|wieder)"
     r"(?: (?:on|in|an|ein|her|da|rein|up|please|einblenden|anzeigen|zeigen|zurueck))?"
@@ -217,12 +217,12 @@ def _returned(
     if _NO.match(_PLEASE.sub("", said)) and (better := _WAS_BETTER.fullmatch(bare)):
         instead = read(better["said"])
         return instead.calls if instead is not None and not instead.rest else None
-    if call is not None and _OTHER_WAY.fullmatch(bare):
+    if call is None:
+        return None
+    if _OTHER_WAY.fullmatch(bare):
         placed = call.tool == named.SHOW and "viewport" in call.arguments
         if placed or call.arguments.get("layout") == "swap":
             return (SpokenCall(named.LAYOUT, {"layout": "swap"}),)
-    if call is None:
-        return None
     if call.arguments.get("command") == "undo" and _REDO.fullmatch(bare):
         return (SpokenCall(named.COMMAND, {"command": "redo"}),)
     deleted = call.arguments.get("action") == "delete" and not before[-1].failed
@@ -252,15 +252,16 @@ def _of_what_was_asked(said: str, before: Sequence[Earlier]) -> tuple[SpokenCall
 
     "How large is the nodule?", "zoom to it".
     """
-    found = read(said)
+    names = known_names(folded(before[-1].text))
     asked = _calls(before[-1:], True)
-    tells = all(one.arguments.get("action") == "describe" for one in asked)
-    if found is None or found.rest or len(found.calls) != 1 or not tells:
+    if len(names) != 1 or any(one.arguments.get("action") != "describe" for one in asked):
+        return None
+    found = read(said)
+    if found is None or found.rest or len(found.calls) != 1:
         return None
     (call,) = found.calls
     key = next((k for k in ("which", "to", "finding") if call.arguments.get(k) in _IT), "")
-    names = known_names(folded(before[-1].text))
-    if not key or call.names or len(names) != 1 or call.arguments.get("action") in _DECIDES:
+    if not key or call.names or call.arguments.get("action") in _DECIDES:
         return None
     return (replace(call, arguments={**call.arguments, key: names[0]}, names=(names[0],)),)
 
@@ -342,7 +343,7 @@ def _with_another(
         where = {k: v for k, v in arguments.items() if k == "viewport"}
         return (SpokenCall(named.GO_TO, {"finding": "next", **where}),)
     key = {named.FINDINGS: "which", named.GO_TO: "finding", named.ZOOM: "to"}.get(call.tool, "")
-    if failed and arguments.get("action") in _DECIDES and not call.names:
+    if failed and decides and not call.names:
         return None
     if not arguments.get(key) or not all(set(words_of(one)) <= known_words() for one in call.names):
         return None

@@ -2113,7 +2113,7 @@ def _which(text: str) -> str:
         return "all"
     text = re.sub(r"^(?:only|just|nur) ", "", text)
     if mine := _I_DECIDED.fullmatch(text):
-        return "accepted" if mine["did"].startswith(("accept", "angen")) else "rejected"
+        return mine["did"]
     if re.fullmatch(r"(?:die )?(?:both|beide[nr]?)(?: of (?:them|these|those)| davon)?", text):
         return "all 2"
     if counted := re.fullmatch(r"(?:all|alle) (?:the |die )?(\w+)(?: of (?:them|these))?", text):

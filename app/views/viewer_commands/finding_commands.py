@@ -595,10 +595,12 @@ class FindingCommands:
         frame, region = self._window.canvas.frame, region_statistics.region_of(finding)
         if frame is None or region is None or not frame.shows(finding.image):
             return []
+        own = (region_statistics.STORED_UNITS, region_statistics.RESCALED_UNITS)
+        if region_statistics.value_units(frame) in own:
+            return []
         read = region_statistics.region_values(frame, region)
         found = region_statistics.statistics(*read) if read is not None else None
-        own = (region_statistics.STORED_UNITS, region_statistics.RESCALED_UNITS)
-        if found is None or found.units in own:
+        if found is None:
             return []
         return [f"Mean {found.mean:.1f} {found.units}, SD {found.deviation:.1f}"]
 

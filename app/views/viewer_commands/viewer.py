@@ -134,7 +134,7 @@ class ViewerCommands(QObject):
         self._tops: dict[str, Command | None] = {}
         """The last step on the undo stack before each run."""
         self._last_step: Command | None = None
-        """What the last run made, if it was a step of undo."""
+        """The step of undo that the last run made; None if it made none."""
         self._closed = False
         window.closing.connect(self._close)
         self.shown = ShownState(window)
